@@ -1,0 +1,1 @@
+"""mbt: model-based testing of resume semantics."""

@@ -1,0 +1,1 @@
+"""From traces to verdicts: the replayer, comparison, judging, explanation, receipts."""

@@ -1,0 +1,1 @@
+"""The TLA+ modules, their .cfg files, and one TOML a module."""

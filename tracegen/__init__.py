@@ -1,0 +1,1 @@
+"""From a TLA+ module to traces: checker runs, the parser, the state graph, coverage."""
