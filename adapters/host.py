@@ -1,0 +1,315 @@
+"""Processes: a host that only imports, and the processes of runs, forked from it.
+
+Importing a framework costs seconds and a run costs milliseconds. So one host a driver imports
+the framework, once, and never runs a workflow; every process of a run is forked from it. A
+recovery is then a process that has never seen the run, at the price of a fork. The host reaps
+what it forked, so that a kill is over, its wait status known, before anyone reads the store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from adapters.channel import Channel, ChannelError, Closed, Silent
+from adapters.offline import QUIET, forbid_network
+
+START_LIMIT = 180.0  # seconds: an import that takes longer hangs
+
+
+class HostError(Exception):
+    """The machinery failed: a process hung, died unasked, or spoke rubbish. Never a verdict."""
+
+
+class MissingFramework(Exception):
+    """The framework is not installed."""
+
+
+class Process:
+    """The driver's side of one process of a run."""
+
+    def __init__(
+        self, host: Host, pid: int, channel: Channel, ordinal: int, log: Path, limit: float
+    ) -> None:
+        self._host = host
+        self._channel = channel
+        self._log = log
+        self._limit = limit
+        self.pid = pid
+        self.ordinal = ordinal
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Send a message, return the report that answers it.
+
+        Raises:
+            HostError: no report came within the limit, the process died, or the adapter failed.
+        """
+        try:
+            self._channel.send(message)
+            report = self._channel.receive(self._limit)
+        except Silent as error:
+            raise HostError(f"{self._what(message)} did not come back: {error}") from error
+        except Closed as error:
+            status = self._host.reap(self.pid, None)
+            raise HostError(
+                f"{self._what(message)} died unasked (wait status {status}); {self._tail()}"
+            ) from error
+        except ChannelError as error:
+            raise HostError(f"{self._what(message)} spoke rubbish: {error}") from error
+        if report.get("fault"):
+            raise HostError(f"{self._what(message)} failed: {report['fault']}; {self._tail()}")
+        return report
+
+    def call(self, action: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Have the adapter take an action."""
+        return self.ask({"op": "call", "action": action, "params": dict(params)})
+
+    def kill(self) -> int:
+        """SIGKILL the process and reap it; return its wait status."""
+        status = self._host.reap(self.pid, signal.SIGKILL)
+        self._channel.close()
+        return status
+
+    def finish(self) -> None:
+        """Tell the process that nothing more is wanted of it, and reap it."""
+        with contextlib.suppress(ChannelError):
+            self._channel.send({"op": "exit"})
+        self._channel.close()
+        self._host.reap(self.pid, None)
+
+    def _what(self, message: dict[str, Any]) -> str:
+        return f"process {self.ordinal} of the run, told to {message.get('action', message['op'])},"
+
+    def _tail(self) -> str:
+        try:
+            lines = self._log.read_text(errors="replace").strip().splitlines()
+        except OSError:
+            lines = []
+        return f"it last printed: {lines[-1][:300]}" if lines else "it printed nothing"
+
+
+class Host:
+    """The driver's side of a host; a context manager."""
+
+    def __init__(
+        self,
+        adapter: str,
+        workflow: Mapping[str, Any],
+        options: Mapping[str, str],
+        *,
+        fresh: bool = False,
+        limit: float = 60.0,
+    ) -> None:
+        """Name what to host; `with` starts it.
+
+        Args:
+            adapter: MODULE:CLASS or FILE.py:CLASS.
+            workflow: constants of the workflow that all runs share.
+            options: the adapter's options, each with its choice.
+            fresh: start every process of a run as a new interpreter instead of a fork.
+            limit: seconds within which a process has to come back from a step.
+        """
+        self._hello = {
+            "adapter": adapter,
+            "workflow": dict(workflow),
+            "options": dict(options),
+            "fresh": fresh,
+        }
+        self._limit = limit
+        # A driver that is told to stop may close the host under the one that waits for it.
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Host:
+        self._home = tempfile.TemporaryDirectory(prefix="mbt-", ignore_cleanup_errors=True)
+        self._channel, theirs = Channel.pair()
+        environment = {
+            name: value
+            for name, value in os.environ.items()
+            if name in {"PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV"}
+        }
+        environment |= QUIET
+        environment |= {"HOME": self._home.name, "TMPDIR": self._home.name}
+        environment["PYTHONUNBUFFERED"] = "1"  # last words are worth having
+        self._log = Path(self._home.name) / "host.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "adapters.host", str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for the driver, which then ends the host
+            )
+        theirs.close()
+        try:
+            self.hello = self._exchange(self._hello, limit=START_LIMIT)
+        except BaseException:
+            self.close()
+            raise
+        if "missing" in self.hello:
+            self.close()
+            raise MissingFramework(self.hello["missing"])
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def folder(self) -> Path:
+        """Where the folders of runs can go; removed when the host closes."""
+        return Path(self._home.name)
+
+    def close(self) -> None:
+        """End the host and everything it forked; nothing is left running."""
+        self._channel.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._home.cleanup()
+
+    def fork(self, context: Mapping[str, Any]) -> Process:
+        """Start a process of a run.
+
+        Args:
+            context: what `adapters.base.Run` holds, without the workflow and the options.
+        """
+        ours, theirs = Channel.pair()
+        try:
+            answer = self._exchange({"op": "fork", **context}, descriptor=theirs.fileno())
+        finally:
+            theirs.close()
+        return Process(
+            self,
+            answer["pid"],
+            ours,
+            context["process"],
+            Path(context["folder"]) / "log.txt",
+            self._limit,
+        )
+
+    def reap(self, pid: int, signal_number: int | None) -> int:
+        """Signal a process of a run, where asked to, and wait until it is gone.
+
+        Returns:
+            The wait status as `os.waitpid` gives it.
+        """
+        answer = self._exchange({"op": "reap", "pid": pid, "signal": signal_number})
+        if "status" not in answer:
+            raise HostError(f"a run's process did not end when told to (process id {pid})")
+        return int(answer["status"])
+
+    def _exchange(
+        self,
+        message: dict[str, Any],
+        *,
+        descriptor: int | None = None,
+        limit: float | None = None,
+    ) -> dict[str, Any]:
+        try:
+            with self._lock:
+                self._channel.send(message, descriptor=descriptor)
+                return self._channel.receive(limit or self._limit)
+        except ChannelError as error:
+            lines = self._log.read_text(errors="replace").strip().splitlines()
+            said = f"; it last printed: {lines[-1][:300]}" if lines else ""
+            raise HostError(
+                f"the host of {self._hello['adapter']} is gone: {error}{said}"
+            ) from error
+
+
+class _Server:
+    """The host's own side: import, then fork and reap on request."""
+
+    def __init__(self, control: Channel, hello: dict[str, Any]) -> None:
+        from adapters.registry import load_adapter
+
+        self.control = control
+        self.hello = hello
+        self.adapter = load_adapter(hello["adapter"])
+        if not hello["fresh"]:
+            self.adapter.prepare(hello["workflow"], hello["options"])
+            gc.collect()
+            gc.freeze()  # keep the collector from touching, and so copying, shared pages
+
+    def fork(self, message: dict[str, Any], end: int) -> int:
+        from adapters.worker import die_with_parent, work
+
+        context = {**message, "workflow": self.hello["workflow"], "options": self.hello["options"]}
+        parent = os.getpid()
+        pid = os.fork()
+        if pid:
+            return pid
+        try:
+            die_with_parent(parent)
+            self.control.close()
+            if self.hello["fresh"]:
+                self._become_fresh(context, end)
+            work(self.adapter, socket.socket(fileno=end), context)
+        finally:
+            os._exit(1)
+
+    def _become_fresh(self, context: dict[str, Any], end: int) -> None:
+        import json
+
+        os.set_inheritable(end, True)
+        context["adapter"] = self.hello["adapter"]
+        arguments = ["-m", "adapters.worker", str(end), json.dumps(context)]
+        os.execv(sys.executable, [sys.executable, *arguments])
+
+    def serve(self) -> None:
+        while True:
+            try:
+                message, end = self.control.receive_with_descriptor()
+            except Closed:
+                return
+            if message["op"] == "fork":
+                assert end is not None
+                pid = self.fork(message, end)
+                # Ours is closed before the next fork, so that no sibling holds it open and
+                # the driver sees the end of a process that died.
+                os.close(end)
+                self.control.send({"pid": pid})
+            else:
+                if message["signal"]:
+                    os.kill(message["pid"], message["signal"])
+                _, status = os.waitpid(message["pid"], 0)
+                self.control.send({"status": status})
+
+
+def main() -> None:
+    """Be a host: argv holds the descriptor of the control channel."""
+    from adapters.registry import UnknownAdapter
+    from adapters.worker import die_with_parent
+
+    die_with_parent(os.getppid())
+    forbid_network()
+    control = Channel(socket.socket(fileno=int(sys.argv[1])))
+    hello = control.receive()
+    try:
+        server = _Server(control, hello)
+    except (ImportError, UnknownAdapter) as error:
+        control.send({"missing": str(error)})
+        return
+    control.send({"threads": len(os.listdir("/proc/self/task"))})
+    server.serve()
+
+
+if __name__ == "__main__":
+    main()

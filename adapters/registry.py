@@ -1,0 +1,75 @@
+"""Which adapters there are, and how to get at one by name."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from adapters.base import Adapter
+
+#: Name on the command line -> module and class. Others come in as entry points of the group
+#: `mbt.adapters`, or as FILE.py:CLASS or MODULE:CLASS.
+BUILT_IN = {
+    "reference": "adapters.reference:Reference",
+    "langgraph": "adapters.langgraph:LangGraph",
+    "crewai": "adapters.crewai:CrewAI",
+}
+
+
+class UnknownAdapter(Exception):
+    """No adapter of that name; the message lists those there are."""
+
+
+def known_adapters() -> dict[str, str]:
+    """Return name -> MODULE:CLASS of the adapters that can be named."""
+    return BUILT_IN | {entry.name: entry.value for entry in entry_points(group="mbt.adapters")}
+
+
+def locate(name: str) -> str:
+    """Return FILE.py:CLASS or MODULE:CLASS of an adapter.
+
+    Raises:
+        UnknownAdapter: nothing of that name is there.
+    """
+    known = known_adapters()
+    if name in known:
+        return known[name]
+    where, colon, class_name = name.rpartition(":")
+    if colon and where.endswith(".py"):
+        path = Path(where)
+        if path.is_file():
+            return f"{path.resolve()}:{class_name}"
+        raise UnknownAdapter(f"{where}: no such file (adapter {name!r})")
+    if colon and class_name.isidentifier():
+        return name
+    raise UnknownAdapter(
+        f"unknown adapter {name!r}; known: {', '.join(sorted(known))}; "
+        "or name your own as FILE.py:CLASS"
+    )
+
+
+def load_adapter(reference: str) -> type[Adapter]:
+    """Import the class that `locate` found.
+
+    Raises:
+        UnknownAdapter: it is not there, or is no adapter.
+    """
+    where, _, class_name = reference.rpartition(":")
+    try:
+        if where.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[spec.name] = module
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(where)
+        adapter = getattr(module, class_name)
+    except (ImportError, AttributeError, SyntaxError) as error:
+        raise UnknownAdapter(f"cannot load adapter {reference}: {error}") from error
+    if not (isinstance(adapter, type) and issubclass(adapter, Adapter)):
+        raise UnknownAdapter(f"{reference} is not a subclass of mbt.Adapter")
+    return adapter

@@ -1,0 +1,89 @@
+"""Explanation: the smallest sets of fault switches under which a model admits all runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from replay.compare import Model, track
+from replay.record import RunRecord
+from tracegen.spec import Spec
+
+Faults = frozenset[str]
+
+MOST_SWITCHES = 2
+"""How many switches a set holds at most; larger sets explain nearly anything."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which mechanisms account for the whole of a replay.
+
+    Attributes:
+        smallest: the smallest sets of switches that admit every run; the empty set is the
+            reference machine. No sets where none of at most `MOST_SWITCHES` switches does.
+        larger: sets with one switch more that admit every run as well.
+        stopped: for each set tried that does not, the first run that it does not admit.
+    """
+
+    smallest: tuple[Faults, ...]
+    larger: tuple[Faults, ...]
+    stopped: Mapping[Faults, str]
+
+
+def explain(
+    spec: Spec,
+    parts: Sequence[tuple[str, Sequence[RunRecord]]],
+    model_of: Callable[[str, Faults], Model],
+    merges: Mapping[str, Sequence[str]],
+) -> Explanation:
+    """Find the sets of switches that admit every run of every part of a suite.
+
+    Args:
+        parts: the model whose bounds a part's runs are compared at, and the runs.
+        model_of: returns the state graph at the bounds of a named model under some switches.
+        merges: actions that the system takes in one go.
+    """
+    smallest: tuple[Faults, ...] = ()
+    stopped: dict[Faults, str] = {}
+    for size in range(min(MOST_SWITCHES, len(spec.explain.switches)) + 1):
+        admitting = []
+        for faults in _sets(spec, size):
+            name = _first_not_admitted(spec, parts, model_of, merges, faults)
+            if name is None:
+                admitting.append(faults)
+            else:
+                stopped[faults] = name
+        if smallest:
+            return Explanation(smallest, tuple(admitting), stopped)
+        smallest = tuple(admitting)
+    return Explanation(smallest, (), stopped)
+
+
+def _sets(spec: Spec, size: int) -> Iterator[Faults]:
+    return (frozenset(names) for names in itertools.combinations(spec.explain.switches, size))
+
+
+def _first_not_admitted(
+    spec: Spec,
+    parts: Sequence[tuple[str, Sequence[RunRecord]]],
+    model_of: Callable[[str, Faults], Model],
+    merges: Mapping[str, Sequence[str]],
+    faults: Faults,
+) -> str | None:
+    only_poisoned = frozenset(spec.explain.poison_only)
+    for name, runs in parts:
+        for run in runs:
+            # Without a poisoned output, a switch that persists one means the reference.
+            acting = faults if run.poisoned else faults - only_poisoned
+            tracking = track(
+                run,
+                model_of(name, acting),
+                merges=merges,
+                refusable=not (faults & only_poisoned),
+                resynchronise=False,
+            )
+            if tracking.divergence is not None:
+                return run.trace
+    return None

@@ -1,0 +1,254 @@
+"""Judging: the model checker evaluates the module's own invariants on what was observed.
+
+Observed states become the initial states of a small generated module, with one invariant that
+prints, for each of them, which properties fail and which were provoked (docs/driving.md,
+rules 22 and 23). So there is no second definition of a property in Python.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from replay.record import Branch, Event, MicroStep, RunRecord
+from tracegen.errors import MachineryError
+from tracegen.parser import parse_value
+from tracegen.spec import Spec
+from tracegen.tlc import Outcome, check
+from tracegen.tools import Tools
+from tracegen.values import Function, Int, ModelValue, Value, from_python, record, seq
+
+MODULE = "ObservedRuns"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A property that fails in an observed state: which run, which micro-step, which branch."""
+
+    property: str
+    trace: str
+    micro: int
+    branch: int
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the checker says of one suite part.
+
+    Attributes:
+        findings: every (property, observed state) that fails, in the order of the runs.
+        provoked: property -> names of the traces that provoked it.
+        judged: property -> how many observed states it was evaluated on.
+        module_digest: SHA-256 of the generated module.
+    """
+
+    findings: tuple[Finding, ...]
+    provoked: dict[str, tuple[str, ...]]
+    judged: dict[str, int]
+    module_digest: str
+
+
+@dataclass(frozen=True)
+class _State:
+    trace: str
+    micro: int
+    branch: int
+    log: int
+    upto: int
+    properties: tuple[str, ...]
+    values: dict[str, Value]
+
+
+def judge(spec: Spec, model: str, records: Sequence[RunRecord], tools: Tools) -> Judgement:
+    """Evaluate the properties of a specification on every observed state of some runs.
+
+    Raises:
+        MachineryError: the checker failed, or did not judge every state.
+    """
+    names = tuple(spec.properties)
+    logs: list[tuple[Event, ...]] = []
+    states: list[_State] = []
+    for run in records:
+        _states_of_run(spec, run, logs, states)
+    text = _module(spec, names, logs, states)
+    config = spec.models[model].config.for_observation(
+        init="ObservedInit", next="ObservedNext", invariants=("Judged",)
+    )
+    with tempfile.TemporaryDirectory(prefix="mbt-judge-") as folder:
+        for module in spec.path.parent.glob("*.tla"):
+            shutil.copy(module, folder)
+        path = Path(folder) / f"{MODULE}.tla"
+        path.write_text(text)
+        result = check(path, config, tools=tools, cache=None)
+    if result.outcome is not Outcome.HOLDS:
+        raise MachineryError(
+            f"the checker could not judge the observed states ({result.outcome.value}): "
+            f"{result.explanation}"
+        )
+    verdicts = _verdicts(result.printed)
+    if set(verdicts) != set(range(1, len(states) + 1)):
+        raise MachineryError(
+            f"the checker judged {len(verdicts)} of {len(states)} observed states; "
+            "the module that it was given is malformed"
+        )
+    findings, judged = [], dict.fromkeys(names, 0)
+    provoked: dict[str, dict[str, None]] = {name: {} for name in names}
+    for number, state in enumerate(states, 1):
+        failed, stirred = verdicts[number]
+        for index, name in enumerate(names, 1):
+            if name not in state.properties:
+                continue
+            judged[name] += 1
+            if index in failed:
+                findings.append(Finding(name, state.trace, state.micro, state.branch))
+            if index in stirred:
+                provoked[name].setdefault(state.trace)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return Judgement(
+        tuple(findings), {name: tuple(traces) for name, traces in provoked.items()}, judged, digest
+    )
+
+
+def _states_of_run(
+    spec: Spec, run: RunRecord, logs: list[tuple[Event, ...]], states: list[_State]
+) -> None:
+    """Append the observed states of a run and of its branches, and the logs that they read."""
+    events: list[Event] = []
+    log = len(logs) + 1
+    logs.append(())
+    refused = any(micro.poison and micro.at == "refused" for micro in run.micro)
+    for index, micro in enumerate(run.micro):
+        events += micro.events
+        properties = _observable(spec, micro, events)
+        if refused:
+            properties = tuple(n for n in properties if spec.properties[n].poison)
+        states.append(
+            _State(run.trace, index, 0, log, len(events), properties, _values(spec, micro))
+        )
+    logs[log - 1] = tuple(events)
+    asked = tuple(name for name, rule in spec.properties.items() if rule.branches)
+    for branch in run.branches:
+        effects = _branch_effects(branch)
+        logs.append(effects)
+        last = len(run.micro) - 1
+        states.append(_State(run.trace, last, branch.number, len(logs), len(effects), asked, {}))
+
+
+def _branch_effects(branch: Branch) -> tuple[Event, ...]:
+    counts = zip(branch.inherited or (0,) * len(branch.own), branch.own, strict=True)
+    return tuple(
+        Event("effect", task)
+        for task, (inherited, own) in enumerate(counts, 1)
+        for _ in range(inherited + own)
+    )
+
+
+def _observable(spec: Spec, micro: MicroStep, events: Sequence[Event]) -> tuple[str, ...]:
+    """The properties all of whose variables were observed."""
+    seen = set(micro.observed) | set(spec.variables.computed)
+    if any(event.kind == "recover" and not event.store for event in events):
+        seen.discard("recHist")  # which recoveries found equal stores is not known
+    return tuple(name for name, rule in spec.properties.items() if set(rule.reads) <= seen)
+
+
+def _values(spec: Spec, micro: MicroStep) -> dict[str, Value]:
+    null = ModelValue(spec.null) if spec.null else None
+    return {
+        name: from_python(value, null)
+        for name, value in micro.observed.items()
+        if name not in spec.variables.computed
+    }
+
+
+def _module(
+    spec: Spec,
+    names: Sequence[str],
+    logs: Sequence[Sequence[Event]],
+    states: Sequence[_State],
+) -> str:
+    """The generated module, as text."""
+    variables = [*spec.variables.observed, *spec.variables.driven, *spec.variables.history]
+    plain = [name for name in variables if name not in spec.variables.computed]
+    unobserved: Value = from_python("unobserved")
+    rows = [
+        record(
+            {"log": Int(state.log), "upto": Int(state.upto)}
+            | {"judge": from_python({names.index(n) + 1 for n in state.properties})}
+            | {name: state.values.get(name, unobserved) for name in plain}
+        )
+        for state in states
+    ]
+    assigned = [f"/\\ {name} = s.{name}" for name in plain]
+    assigned += [f"/\\ {n} = {operator}(log)" for n, operator in spec.variables.computed.items()]
+    fails = [f"({i} \\in s.judge /\\ ~{spec.properties[n].invariant})" for i, n in _numbered(names)]
+    provoked = [f"{spec.properties[n].provoked}(Log(s))" for n in names]
+    return "\n".join(
+        [
+            f"---- MODULE {MODULE} ----",
+            f"EXTENDS {spec.observed or spec.module}, TLC",
+            "VARIABLE id",
+            "Logs == <<",
+            _rows(_log(events) for events in logs),
+            ">>",
+            "States == <<",
+            _rows(rows),
+            ">>",
+            "Log(s) == SubSeq(Logs[s.log], 1, s.upto)",
+            "ObservedInit == \\E i \\in DOMAIN States : LET s == States[i] log == Log(s) IN",
+            "  /\\ id = i",
+            *(f"  {line}" for line in assigned),
+            f"ObservedNext == FALSE /\\ UNCHANGED <<id, {', '.join(variables)}>>",
+            "Judged == LET s == States[id] IN PrintT(<<\"judged\", id,",
+            *_choice(fails),
+            "  ,",
+            *_choice(provoked),
+            "  >>)",
+            "====",
+            "",
+        ]
+    )
+
+
+def _numbered(names: Sequence[str]) -> Iterable[tuple[int, str]]:
+    return enumerate(names, 1)
+
+
+def _choice(conditions: Sequence[str]) -> list[str]:
+    """A set expression: the numbers of the conditions that hold."""
+    arms = [
+        f"  {'' if i == 1 else chr(92) + 'cup '}(IF {condition} THEN {{{i}}} ELSE {{}})"
+        for i, condition in enumerate(conditions, 1)
+    ]
+    return arms
+
+
+def _rows(values: Iterable[Value]) -> str:
+    return ",\n".join(str(value) for value in values)
+
+
+def _log(events: Sequence[Event]) -> Function:
+    return seq(
+        record({name: from_python(value) for name, value in vars(event).items()})
+        for event in events
+    )
+
+
+def _verdicts(printed: Iterable[str]) -> dict[int, tuple[set[int], set[int]]]:
+    """State id -> numbers of the properties that fail, and of those that were provoked."""
+    verdicts: dict[int, tuple[set[int], set[int]]] = {}
+    for line in printed:
+        if line.startswith('<<"judged", '):
+            _, number, failed, provoked = _plain(parse_value(line))
+            verdicts[number] = (set(failed), set(provoked))
+    return verdicts
+
+
+def _plain(value: Value) -> Any:
+    from tracegen.values import to_python
+
+    return to_python(value)

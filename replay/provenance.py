@@ -1,0 +1,68 @@
+"""What took part in a replay: versions and digests, so that a receipt can be held to them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from adapters.base import Adapter
+from replay.suite import Replay
+from tracegen.spec import Spec
+from tracegen.tools import Tools
+
+
+def versions_of(adapter: type[Adapter]) -> dict[str, str]:
+    """Distribution -> installed version, of what an adapter names."""
+    found = {}
+    for name in adapter.distributions:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, hexadecimal."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def provenance(spec: Spec, adapter: type[Adapter], tools: Tools, *, fresh: bool) -> dict[str, Any]:
+    """The stable part: the same on every machine with the same versions."""
+    modules = sorted(spec.path.parent.glob(f"{spec.module}*.tla"))
+    return {
+        "versions": {"tla-mbt": version("tla-mbt"), **versions_of(adapter)},
+        "digests": {
+            **{path.name: file_digest(path) for path in modules},
+            "tla2tools.jar": tools.jar.digest,
+        },
+        "processes": "fresh interpreters" if fresh else "forked from a host that only imported",
+    }
+
+
+def volatile(
+    replay: Replay, tools: Tools, *, arguments: Sequence[str], started: str, seconds: float, jobs: int
+) -> Mapping[str, Any]:
+    """The other part: what differs from one replay to the next."""
+    return {
+        "started": started,
+        "seconds": round(seconds, 3),
+        "command": list(arguments),
+        "jobs": jobs,
+        "python": sys.version,
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "java": str(tools.java.path),
+        "jar": str(tools.jar.path),
+        "process_ids": {
+            record.trace: list(record.process_ids)
+            for result in (*replay.parts, *replay.second_pass)
+            for record in result.records
+        },
+    }

@@ -1,0 +1,236 @@
+"""Receipts: the evidence of a replay, as files that anyone can read and check.
+
+A receipt is a folder:
+
+    receipt.json    what was replayed, on what, with which verdicts and explanation
+    runs.jsonl      one run a line: every micro-step, observation, ledger row and death
+    volatile.json   what differs from one replay to the next: process ids, times, paths
+
+The first two are the *stable* part: the same replay writes the same bytes again, whatever the
+number of jobs. MANIFEST, above all receipts, holds the SHA-256 of every stable file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from replay.compare import Divergence
+from replay.record import Event, MicroStep, RunRecord
+from replay.suite import PartResult, Replay
+
+FORMAT = 1
+STABLE = ("receipt.json", "runs.jsonl")
+MANIFEST = "MANIFEST"
+
+
+def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of receipt.json.
+
+    Args:
+        provenance: versions and digests of what took part (`replay.provenance`).
+    """
+    spec = replay.spec
+    return {
+        "format": FORMAT,
+        "module": spec.module,
+        "adapter": replay.adapter,
+        "options": dict(replay.options),
+        **provenance,
+        "properties": {
+            name: {
+                "title": rule.title,
+                "invariant": rule.invariant,
+                "verdict": replay.cell(name),
+                "violating": {
+                    r.part.name: list(r.violating(name)) for r in replay.parts if r.violating(name)
+                },
+                "provoked_by": sum(len(r.judgement.provoked[name]) for r in replay.parts),
+            }
+            for name, rule in spec.properties.items()
+        },
+        "explanation": _explanation(replay),
+        "parts": [_part(replay, result) for result in replay.parts],
+        "second_pass": [_part(replay, result) for result in replay.second_pass],
+    }
+
+
+def _explanation(replay: Replay) -> dict[str, Any] | None:
+    if replay.explanation is None:
+        return None
+    return {
+        "smallest": [sorted(faults) for faults in replay.explanation.smallest],
+        "larger": [sorted(faults) for faults in replay.explanation.larger],
+        "stopped": {
+            " ".join(sorted(faults)) or "reference": trace
+            for faults, trace in replay.explanation.stopped.items()
+        },
+    }
+
+
+def _part(replay: Replay, result: PartResult) -> dict[str, Any]:
+    return {
+        "name": result.part.name,
+        "model": result.part.model,
+        "cover": result.part.cover,
+        "graph": result.graph_digest,
+        "judged_by": result.judgement.module_digest,
+        "traces": len(result.records),
+        "steps": result.part.steps,
+        "applicable": result.part.steps - result.inapplicable,
+        "compared": result.compared,
+        "unobserved": result.unobserved(replay.spec),
+        "transitions": result.transitions,
+        "covered": len(result.covered),
+        "findings": [asdict(finding) for finding in result.judgement.findings],
+        "divergences": [
+            {"trace": record.trace, **divergence_data(tracking.divergence)}
+            for record, tracking in zip(result.records, result.trackings, strict=True)
+            if tracking.divergence is not None
+        ],
+    }
+
+
+def divergence_data(divergence: Divergence) -> dict[str, Any]:
+    """A divergence as data, with the sentence that says it."""
+    return {**asdict(divergence), "sentence": divergence.sentence()}
+
+
+def run_data(part: str, record: RunRecord) -> dict[str, Any]:
+    """One line of runs.jsonl.
+
+    Of the observed variables, a micro-step names those that changed since the one before.
+    """
+    before: dict[str, Any] = {}
+    steps = []
+    for micro in record.micro:
+        steps.append(_micro_data(micro, before))
+        before = dict(micro.observed)
+    return {
+        "part": part,
+        "trace": record.trace,
+        "digest": record.digest,
+        "micro": steps,
+        "branches": [asdict(branch) for branch in record.branches],
+        "deaths": [asdict(death) for death in record.deaths],
+        "inapplicable": {str(step): reason for step, reason in record.inapplicable.items()},
+        "dropped": list(record.dropped),
+        "facts": list(record.facts),
+    }
+
+
+def _micro_data(micro: MicroStep, before: Mapping[str, Any]) -> dict[str, Any]:
+    changed = {n: v for n, v in micro.observed.items() if n not in before or before[n] != v}
+    data: dict[str, Any] = {
+        "step": micro.step,
+        "part": micro.part,
+        "action": micro.action,
+        "params": dict(micro.params),
+        "at": micro.at,
+        "process": micro.process,
+        "changed": changed,
+        "gone": sorted(set(before) - set(micro.observed)),
+        "events": [_event_data(event) for event in micro.events],
+        "error": micro.error,
+        "poison": micro.poison,
+        "folded": micro.folded,
+        "raw": micro.raw,
+    }
+    # What says nothing is left out: a line is read by people, too.
+    return {name: value for name, value in data.items() if value not in (None, False, [], {}, "")}
+
+
+def _event_data(event: Event) -> dict[str, Any]:
+    return {name: value for name, value in asdict(event).items() if value not in (0, "")}
+
+
+def folder_name(replay: Replay, defaults: Mapping[str, str], selection: str) -> str:
+    """Name a receipt's folder: module, adapter, the options that are not the default's."""
+    chosen = [
+        f"{name}={value}" for name, value in replay.options.items() if value != defaults[name]
+    ]
+    row = ",".join(chosen) or "default"
+    safe = "".join(c if c.isalnum() or c in "=,.+-_" else "_" for c in row + selection)
+    return f"{replay.spec.module}/{replay.adapter.rpartition(':')[2]}/{safe}"
+
+
+def write_receipt(
+    root: Path, name: str, replay: Replay, content: Mapping[str, Any], volatile: Mapping[str, Any]
+) -> Path:
+    """Write a receipt, whole or not at all, and enter it in the manifest; return its folder."""
+    target = root / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".receipt-", dir=root))
+    try:
+        (staging / "receipt.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        with (staging / "runs.jsonl").open("w") as lines:
+            for result in (*replay.parts, *replay.second_pass):
+                for record in result.records:
+                    data = run_data(result.part.name, record)
+                    lines.write(json.dumps(data, separators=(",", ":"), ensure_ascii=False) + "\n")
+        (staging / "volatile.json").write_text(json.dumps(volatile, indent=1) + "\n")
+        staging.chmod(0o755)
+        with _manifest_lock(root):
+            if target.exists():
+                shutil.rmtree(target)
+            staging.rename(target)
+            _enter(root, target)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise
+    return target
+
+
+@contextmanager
+def _manifest_lock(root: Path) -> Iterator[None]:
+    with (root / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _enter(root: Path, folder: Path) -> None:
+    """Put a receipt's stable files into the manifest, in the form of sha256sum(1)."""
+    entries = read_manifest(root)
+    prefix = f"{folder.relative_to(root).as_posix()}/"
+    entries = {path: digest for path, digest in entries.items() if not path.startswith(prefix)}
+    for name in STABLE:
+        entries[prefix + name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    staged = root / f".{MANIFEST}.{os.getpid()}"
+    staged.write_text("".join(f"{entries[path]}  {path}\n" for path in sorted(entries)))
+    staged.replace(root / MANIFEST)
+
+
+def read_manifest(root: Path) -> dict[str, str]:
+    """Path of each stable file, relative to the receipts -> its SHA-256."""
+    manifest = root / MANIFEST
+    if not manifest.exists():
+        return {}
+    lines = (line.split("  ", 1) for line in manifest.read_text().splitlines())
+    return {path: digest for digest, path in lines}
+
+
+def broken_entries(root: Path) -> list[str]:
+    """What in the receipts differs from the manifest: changed, missing or unlisted files."""
+    entries = read_manifest(root)
+    found = {
+        path.relative_to(root).as_posix()
+        for name in STABLE
+        for path in root.rglob(name)
+        if not any(part.startswith(".") for part in path.relative_to(root).parts)
+    }
+    broken = [f"{path}: not in the manifest" for path in sorted(found - set(entries))]
+    for path, digest in sorted(entries.items()):
+        if path not in found:
+            broken.append(f"{path}: missing")
+        elif hashlib.sha256((root / path).read_bytes()).hexdigest() != digest:
+            broken.append(f"{path}: changed since it was written")
+    return broken

@@ -1,0 +1,270 @@
+"""A replay: the parts of a suite on one adapter, from traces to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adapters.base import Adapter
+from replay.compare import Model, Tracking, track
+from replay.explain import Explanation, explain
+from replay.judge import Judgement, judge
+from replay.models import Models
+from replay.parallel import Drivers
+from replay.record import RunRecord
+from tracegen.cover import transition_tour
+from tracegen.spec import Spec
+from tracegen.tools import Tools
+from tracegen.trace import Trace, trace_of_path
+from tracegen.values import to_python
+
+Cell = Literal["holds", "violated", "not observed", "not provoked"]
+REFERENCE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Traces that are reported as one: where they came from, at whose bounds they are compared."""
+
+    name: str
+    model: str
+    cover: str
+    traces: tuple[Trace, ...]
+
+    @property
+    def steps(self) -> int:
+        """The steps of all its traces."""
+        return sum(len(trace.steps) for trace in self.traces)
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """A part, as one adapter walked it.
+
+    Attributes:
+        records, trackings: one a trace, in the order of the traces.
+        transitions: how many transitions the fault-free model has at the bounds of the part.
+    """
+
+    part: Part
+    records: tuple[RunRecord, ...]
+    trackings: tuple[Tracking, ...]
+    judgement: Judgement
+    transitions: int
+    graph_digest: str
+
+    @property
+    def diverging(self) -> tuple[str, ...]:
+        """Names of the traces that diverge."""
+        pairs = zip(self.records, self.trackings, strict=True)
+        return tuple(r.trace for r, t in pairs if t.divergence is not None)
+
+    @property
+    def covered(self) -> frozenset[int]:
+        """Transitions that were certainly taken before any divergence of their run."""
+        return frozenset().union(*(t.covered for t in self.trackings))
+
+    @property
+    def inapplicable(self) -> int:
+        """Steps whose guard did not hold on what was observed."""
+        return sum(len(record.inapplicable) for record in self.records)
+
+    @property
+    def compared(self) -> int:
+        """Micro-steps that were compared with the model."""
+        return sum(len(record.compared) for record in self.records)
+
+    def unobserved(self, spec: Spec) -> dict[str, int]:
+        """Model variable -> at how many of the compared micro-steps nobody could see it."""
+        missing: dict[str, int] = {}
+        for record in self.records:
+            for micro in record.compared:
+                for name in spec.variables.observed:
+                    if name not in micro.observed:
+                        missing[name] = missing.get(name, 0) + 1
+        return missing
+
+    def violating(self, name: str) -> tuple[str, ...]:
+        """Names of the traces in which a property fails."""
+        found = (f.trace for f in self.judgement.findings if f.property == name)
+        return tuple(dict.fromkeys(found))
+
+    def cell(self, name: str) -> Cell:
+        """The verdict on a property over this part."""
+        if self.violating(name):
+            return "violated"
+        if not self.judgement.judged[name]:
+            return "not observed"
+        return "holds" if self.judgement.provoked[name] else "not provoked"
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a replay found out.
+
+    Attributes:
+        second_pass: what early divergences hid, planned again from the first pass; apart from it.
+    """
+
+    spec: Spec
+    adapter: str
+    options: Mapping[str, str]
+    parts: tuple[PartResult, ...]
+    second_pass: tuple[PartResult, ...]
+    explanation: Explanation | None
+
+    def cell(self, name: str) -> Cell:
+        """The verdict on a property over the whole suite: the gravest of its parts."""
+        cells = [result.cell(name) for result in self.parts]
+        order: tuple[Cell, ...] = ("violated", "holds", "not provoked", "not observed")
+        return next(cell for cell in order if cell in cells)
+
+    @property
+    def conforms(self) -> bool:
+        """No run diverges and no property fails, in either pass."""
+        results = (*self.parts, *self.second_pass)
+        return not any(r.diverging or r.judgement.findings for r in results)
+
+
+def workflow_of(spec: Spec, model: str) -> dict[str, Any]:
+    """The constants of a model that its specification hands to an adapter."""
+    constants = spec.models[model].constants
+    return {role: to_python(constants[name]) for role, name in spec.workflow.items()}
+
+
+def replay_suite(
+    spec: Spec,
+    parts: Sequence[Part],
+    adapter_name: str,
+    adapter_reference: str,
+    adapter: type[Adapter],
+    options: Mapping[str, str],
+    models: Models,
+    tools: Tools,
+    *,
+    jobs: int = 1,
+    fresh: bool = False,
+    limit: float = 60.0,
+    again: bool = True,
+    progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
+) -> Replay:
+    """Replay the parts of a suite on an adapter, compare, judge and explain.
+
+    Args:
+        jobs: traces that are replayed at a time, each on a host of its own.
+        fresh: a new interpreter for every process instead of a fork.
+        limit: seconds within which a process has to come back from a step.
+        again: whether to plan and replay what early divergences hid.
+        progress: told the stage, how much of it is done, and of how much.
+
+    Raises:
+        MachineryError: the machinery failed; nothing of this replay is a verdict.
+    """
+    merges = adapter.merged_actions(options)
+    crash_form = adapter.crash_form(options)
+    results: list[PartResult] = []
+    second: list[PartResult] = []
+    workflow = workflow_of(spec, parts[0].model)
+
+    def one(part: Part, drivers: Drivers, stage: str) -> PartResult:
+        model = models(part.model, REFERENCE)
+        done = 0
+
+        def count() -> None:
+            nonlocal done
+            done += 1
+            progress(stage, done, len(part.traces))
+
+        progress(stage, 0, len(part.traces))
+        records = drivers.replay(spec, part.traces, crash_form, count)
+        return _result(spec, part, records, model, merges, tools)
+
+    with Drivers(
+        adapter_reference, workflow, options, jobs=jobs, fresh=fresh, limit=limit
+    ) as drivers:
+        for part in parts:
+            results.append(one(part, drivers, part.name))
+        if again:
+            for result in list(results):
+                if hidden := plan_again(spec, result, models(result.part.model, REFERENCE)):
+                    second.append(one(hidden, drivers, hidden.name))
+    explanation = None
+    if spec.explain.switches:
+        runs = [(result.part.model, result.records) for result in results]
+        explanation = explain(spec, runs, models, merges)
+    return Replay(spec, adapter_name, options, tuple(results), tuple(second), explanation)
+
+
+def _result(
+    spec: Spec,
+    part: Part,
+    records: Sequence[RunRecord],
+    model: Model,
+    merges: Mapping[str, Sequence[str]],
+    tools: Tools,
+) -> PartResult:
+    return PartResult(
+        part=part,
+        records=tuple(records),
+        trackings=tuple(track(record, model, merges=merges) for record in records),
+        judgement=judge(spec, part.model, records, tools),
+        transitions=model.graph.transitions,
+        graph_digest=model.graph.digest,
+    )
+
+
+def plan_again(spec: Spec, result: PartResult, model: Model) -> Part | None:
+    """Traces over what was not covered that keep clear of the steps at which runs diverged.
+
+    Planned from all divergences of a complete pass, in order, so that it does not depend on
+    which run came first. None where there is nothing left that can be reached.
+    """
+    graph = model.graph
+    diverged: set[int] = set()
+    for trace, tracking in zip(result.part.traces, result.trackings, strict=True):
+        if tracking.divergence is not None and tracking.divergence.step is not None:
+            edges = edges_of_trace(model, trace)
+            if edges is None:
+                return None  # the trace is no path of this graph, so neither is a plan from it
+            diverged.add(edges[tracking.divergence.step])
+    if not diverged:
+        return None
+    targets = set(range(graph.transitions)) - result.covered - diverged
+    paths = transition_tour(graph, targets=sorted(targets), avoid=sorted(diverged))
+    if not paths:
+        return None
+    name = f"{result.part.name}, second pass"
+    traces = tuple(
+        trace_of_path(
+            graph,
+            path,
+            name=f"{result.part.model}-again-{number:02}",
+            module=spec.module,
+            model=result.part.model,
+            params=spec.params,
+        )
+        for number, path in enumerate(paths, 1)
+    )
+    return Part(name, result.part.model, "what the first pass hid", traces)
+
+
+def edges_of_trace(model: Model, trace: Trace) -> list[int] | None:
+    """The edges of a graph that a trace takes, None where it is no path of that graph."""
+    states = {tuple(row): number for number, row in enumerate(model.rows)}
+
+    def number_of(state: Mapping[str, Any]) -> int | None:
+        row = tuple(model.value_ids.get(state[name], -1) for name in model.graph.variables)
+        return states.get(row)
+
+    here, edges = number_of(trace.initial), []
+    for step in trace.steps:
+        there = number_of(step.state)
+        if here is None or there is None:
+            return None
+        taken = next((e.id for e in model.edges[here].get(step.action, ()) if e.target == there), None)
+        if taken is None:
+            return None
+        edges.append(taken)
+        here = there
+    return edges

@@ -1,0 +1,234 @@
+"""What a person sees of a replay: verdicts, explanation, coverage, divergences, next commands."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from adapters.base import Option
+from replay.compare import Divergence
+from replay.explain import MOST_SWITCHES, Explanation, Faults
+from replay.record import RunRecord
+from replay.suite import Cell, PartResult, Replay
+from tracegen.spec import Spec
+
+STYLE: Mapping[Cell, tuple[str, str]] = {
+    "holds": ("✓", "green"),
+    "violated": ("✗", "red"),
+    "not observed": ("not observed", "yellow"),
+    "not provoked": ("not provoked", "yellow"),
+}
+
+
+def faults_text(spec: Spec, faults: Faults) -> str:
+    """Name a set of switches: "reference", "Replay", "Replay with ForkIgnore"."""
+    names = [name.removeprefix("Fault") for name in spec.explain.switches if name in faults]
+    return " with ".join(names) or "reference"
+
+
+def explanation_text(spec: Spec, explanation: Explanation) -> str:
+    """Say in a sentence or two which mechanisms admit every run."""
+    if not explanation.smallest:
+        nearest = explanation.stopped.get(frozenset())
+        where = f" (the reference machine does not admit {nearest})" if nearest else ""
+        return f"none: no set of at most {MOST_SWITCHES} fault switches admits every run{where}"
+    text = " or ".join(faults_text(spec, faults) for faults in explanation.smallest)
+    # A superset of what explains it already is no news; a model that contains it is worth a word.
+    if explanation.larger:
+        more = ", ".join(faults_text(spec, faults) for faults in explanation.larger)
+        text += f" (admitted as well by {more})"
+    return text
+
+
+@dataclass(frozen=True)
+class DivergenceGroup:
+    """Runs of a part that diverge in the same way."""
+
+    part: str
+    divergence: Divergence
+    traces: tuple[str, ...]
+
+
+def divergence_groups(results: Sequence[PartResult]) -> list[DivergenceGroup]:
+    """Collect the divergences of a replay by what they say, the most frequent first."""
+    groups: dict[tuple[str, str], tuple[Divergence, list[str]]] = {}
+    for result in results:
+        for record, tracking in zip(result.records, result.trackings, strict=True):
+            if tracking.divergence is not None:
+                key = (result.part.name, tracking.divergence.sentence())
+                groups.setdefault(key, (tracking.divergence, []))[1].append(record.trace)
+    found = [
+        DivergenceGroup(part, divergence, tuple(traces))
+        for (part, _), (divergence, traces) in groups.items()
+    ]
+    return sorted(found, key=lambda group: -len(group.traces))
+
+
+def command(replay: Replay, spec_argument: str, defaults: Mapping[str, str], trace: str) -> str:
+    """The exact command that replays one trace again."""
+    words = ["mbt", "replay", spec_argument, "--adapter", replay.adapter]
+    for name, value in replay.options.items():
+        if value != defaults[name]:
+            words += ["--option", f"{name}={value}"]
+    return shlex.join([*words, "--only", trace])
+
+
+def render(
+    replay: Replay, spec_argument: str, options: Mapping[str, Option], versions: Mapping[str, str]
+) -> RenderableType:
+    """The whole report, for a screen."""
+    defaults = {name: option.default for name, option in options.items()}
+    return Group(
+        _heading(replay, versions),
+        _properties(replay),
+        _parts(replay),
+        *_statements(replay, spec_argument, defaults),
+        *_other_forms(replay, spec_argument, options),
+    )
+
+
+def _heading(replay: Replay, versions: Mapping[str, str]) -> Text:
+    what = ", ".join(f"{name} {version}" for name, version in versions.items()) or replay.adapter
+    chosen = "  ".join(f"{name}={value}" for name, value in replay.options.items())
+    return Text.assemble(
+        (f"{replay.spec.module} on {what}\n", "bold"), (f"options: {chosen}" if chosen else "", "dim")
+    )
+
+
+def _properties(replay: Replay) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("property")
+    table.add_column("")
+    table.add_column("verdict")
+    for result in replay.parts:
+        table.add_column(result.part.name, justify="right")
+    for name, rule in replay.spec.properties.items():
+        mark, style = STYLE[replay.cell(name)]
+        cells = [_part_cell(result, name) for result in replay.parts]
+        table.add_row(name, rule.title, Text(mark, style), *cells)
+    return table
+
+
+def _part_cell(result: PartResult, name: str) -> Text:
+    violating = len(result.violating(name))
+    if violating:
+        return Text(f"✗ in {violating} of {len(result.records)}", "red")
+    cell = result.cell(name)
+    if cell == "holds":
+        return Text(f"✓ provoked by {len(result.judgement.provoked[name])}", "green")
+    return Text(cell, "yellow")
+
+
+def _parts(replay: Replay) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("\ntraces of")
+    for title in (
+        "\nmodel",
+        "\ntraces",
+        "\nsteps",
+        "\napplicable",
+        "micro-steps\ncompared",
+        "with something\nunobserved",
+        "traces that\ndiverge",
+        "transitions\ncovered",
+    ):
+        table.add_column(title, justify="left" if title == "\nmodel" else "right")
+    for result in (*replay.parts, *replay.second_pass):
+        diverging = len(result.diverging)
+        unobserved = result.unobserved(replay.spec)
+        table.add_row(
+            result.part.name,
+            result.part.model,
+            str(len(result.records)),
+            str(result.part.steps),
+            str(result.part.steps - result.inapplicable),
+            str(result.compared),
+            str(max(unobserved.values(), default=0)),
+            Text(f"{diverging} of {len(result.records)}", "red" if diverging else "green"),
+            f"{len(result.covered)} of {result.transitions}",
+        )
+    return table
+
+
+def _statements(
+    replay: Replay, spec_argument: str, defaults: Mapping[str, str]
+) -> Iterator[RenderableType]:
+    if replay.explanation is not None:
+        said = explanation_text(replay.spec, replay.explanation)
+        yield Text.assemble(("\nexplained by ", "bold"), said)
+    unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}
+    if unobserved:
+        yield Text(f"not observed, so not compared: {', '.join(sorted(unobserved))}", "yellow")
+    facts = noticed(replay)
+    for fact, count in facts.items():
+        yield Text(f"noticed in {count} runs: {fact}", "dim")
+    groups = divergence_groups((*replay.parts, *replay.second_pass))
+    for number, group in enumerate(groups):
+        if number == 6:
+            yield Text(f"... and {len(groups) - 6} more kinds of divergence (--json)", "dim")
+            break
+        runs = "1 run" if len(group.traces) == 1 else f"{len(group.traces)} runs"
+        yield Text.assemble(
+            (f"\n{group.part}, {runs}: ", "bold"), (group.divergence.sentence(), "red")
+        )
+        yield Text(f"  {command(replay, spec_argument, defaults, group.traces[0])}", "cyan")
+
+
+def noticed(replay: Replay) -> dict[str, int]:
+    """Facts beside the model's variables -> in how many runs they were noticed."""
+    facts: dict[str, int] = {}
+    for result in replay.parts:
+        for record in result.records:
+            for fact in record.facts:
+                facts[fact] = facts.get(fact, 0) + 1
+    return facts
+
+
+def _other_forms(
+    replay: Replay, spec_argument: str, options: Mapping[str, Option]
+) -> Iterator[RenderableType]:
+    """The forms that were not run: a verdict can change with them."""
+    others = [
+        f"{name}={choice}"
+        for name, option in options.items()
+        for choice in option.choices
+        if choice != replay.options[name]
+    ]
+    if others:
+        yield Text.assemble(
+            ("\nA verdict holds for the options that it was reached with. Other forms: ", "dim"),
+            (", ".join(others), "dim"),
+            ("\nTo run one: ", "dim"),
+            (f"mbt replay {spec_argument} --adapter {replay.adapter} --option {others[0]}", "cyan"),
+        )
+
+
+def walk_picture(record: RunRecord, divergence: Divergence | None) -> Table:
+    """One run, step by step: what was done, where it led, what changed, where it diverged."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("", "step", "process", "action", "then", "what changed"):
+        table.add_column(title)
+    before: dict[str, object] = {}
+    for index, micro in enumerate(record.micro):
+        changed = [f"{n}={v}" for n, v in micro.observed.items() if before.get(n, ...) != v]
+        before = dict(micro.observed)
+        values = ", ".join(str(value) for value in micro.params.values())
+        action = f"{micro.action}({values})" if values else micro.action or "start"
+        if micro.part in {"catch-up", "re-answer", "drain"}:
+            action += f"  [{micro.part}]"
+        here = divergence is not None and divergence.micro == index
+        table.add_row(
+            Text("✗" if here else "·", "red" if here else "dim"),
+            "" if micro.step is None else str(micro.step + 1),
+            str(micro.process),
+            action + ("  [poisoned]" if micro.poison else ""),
+            (micro.at or "")
+            + (f": {micro.error['type']}" if micro.error is not None else ""),
+            "all as in the model" if index == 0 and not here else " ".join(changed),
+        )
+    return table
