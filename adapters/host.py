@@ -294,11 +294,13 @@ class _Server:
 
 
 def main() -> None:
-    """Be a host: argv holds the descriptor of the control channel."""
-    from adapters.registry import UnknownAdapter
-    from adapters.worker import die_with_parent
+    """Be a host: argv holds the descriptor of the control channel.
 
-    die_with_parent(os.getppid())
+    A driver that goes, however it goes, closes the channel, and with it ends the host. (The
+    kernel's parent-death signal would come when the driver's *thread* goes.)
+    """
+    from adapters.registry import UnknownAdapter
+
     forbid_network()
     control = Channel(socket.socket(fileno=int(sys.argv[1])))
     hello = control.receive()

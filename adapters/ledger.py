@@ -43,7 +43,9 @@ class Ledger:
     """One run's ledger. Each process opens its own."""
 
     def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None, timeout=60)
+        self._connection = sqlite3.connect(
+            path, isolation_level=None, timeout=60, check_same_thread=False
+        )
         self._connection.execute("PRAGMA synchronous=OFF")
         self._connection.execute("PRAGMA journal_mode=WAL")
         self._connection.execute(_SCHEMA)

@@ -35,6 +35,8 @@ def cheapest_flow(tails: Ints, heads: Ints, costs: Ints, demand: Ints) -> Ints:
 
     Raises MachineryError when the solver's answer is not provably optimal.
     """
+    if not (demand > 0).any():
+        return np.zeros(len(costs), dtype=np.int64)
     flow, price = _optimum(tails, heads, costs, demand, np.zeros(len(demand), dtype=bool))
     # By complementary slackness the cheapest flows are those that use tight arcs alone and
     # leave nothing over where the price is positive.

@@ -258,7 +258,8 @@ def _sorted_table(
     values: Sequence[Value], state_columns: npt.NDArray[np.integer]
 ) -> tuple[tuple[Value, ...], IntArray]:
     """The values that occur, each once and in their order, and the new index of each old one."""
-    table = sorted({values[i] for i in np.unique(state_columns).tolist()}, key=Value.sort_key)
+    used = {values[i] for i in np.unique(state_columns).tolist()}
+    table = sorted(used, key=lambda value: value.sort_key())
     place = {value: i for i, value in enumerate(table)}
     ranks = np.array([place.get(value, -1) for value in values], dtype=np.int32)
     return tuple(table), ranks

@@ -94,13 +94,18 @@ _NOTES: tuple[tuple[int, re.Pattern[str], str | None], ...] = tuple(
         (2189, r"Computing initial states\.\.\.", None),
         (2269, r"Computed [0-9]+ initial states\.\.\.", None),
         (2190, r"Finished computing initial states: [0-9]+ distinct", None),
-        (2191, r"Finished computing initial states: [0-9]+ states? generated, .* distinct at", None),
+        (
+            2191,
+            r"Finished computing initial states: [0-9]+ states? generated, .* distinct at",
+            None,
+        ),
         (2208, r"Finished computing initial states: ", None),
         (2205, r"Starting level [0-9]+: ", None),
         (2200, r"Progress\(", None),
         (2209, r"Progress: ", None),
         (2192, r"Checking (?:.* )?temporal properties for the ", None),
         (2267, r"Finished checking temporal properties in ", None),
+        (2201, r"The coverage statistics at ", r"<|  |End of statistics"),
         (2195, r"Checkpointing of run ", None),
         (2196, r"Checkpointing completed at \(", None),
         (2193, r"Model checking completed\. No error has been found\.", "  "),
@@ -173,16 +178,15 @@ def _split_text(text: str) -> Iterator[Message | str]:
         elif (mark := line[: line.find(": ") + 2]) in _MARKED_LEVELS:
             end = _end_of_error(lines, place, line.removeprefix(mark))
             body = "\n".join([line.removeprefix(mark), *lines[place:end]])
-            code = _error_code(body)
-            yield Message(code, _MARKED_LEVELS[mark], body)
-            _, found, cause = body.partition("\n: ")
-            if code == 1000 and found and (inner := _error_code(cause)) is not None:
-                yield Message(inner, Level.NOTE, cause)
+            yield Message(_error_code(body), _MARKED_LEVELS[mark], body)
+            _, _, cause = body.partition("\n: ")  # as an unexpected exception gives it
+            if (nested := _error_code(cause)) is not None:
+                yield Message(nested, Level.NOTE, cause)
             place = end
         elif (note := _note(line)) is not None:
             code, further = note
             end = place
-            while further is not None and end < len(lines) and lines[end].startswith(further):
+            while further is not None and end < len(lines) and re.match(further, lines[end]):
                 end += 1
             yield Message(code, Level.NOTE, "\n".join([line, *lines[place:end]]))
             place = end
@@ -213,12 +217,14 @@ def _end_of_error(lines: list[str], place: int, first: str) -> int:
 
 def _starts_message(line: str) -> bool:
     return (
-        line.startswith((*_MARKED_LEVELS, "State "))
+        line.startswith(tuple(_MARKED_LEVELS))
+        or _STATE.fullmatch(line) is not None
         or _note(line) is not None
     )
 
 
 def _blank(lines: list[str], place: int) -> int:
-    while place < len(lines) and lines[place].strip():
+    # Blank is empty: a value's line that is cut off in its indentation is not the end of a state.
+    while place < len(lines) and lines[place]:
         place += 1
     return place

@@ -7,22 +7,27 @@ the arguments to an action's name. Whether a run *holds* is not decided here: se
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from tracegen.messages import Level, Message, split_output
 from tracegen.parser import ParseError, parse_arguments, parse_state
 from tracegen.values import Value
 
-_STARTING = 2185
+# Codes of messages, as in class tlc2.output.EC.
+_STARTING, _STUTTERING, _BACK_TO_STATE, _DEPTH = 2185, 2218, 2122, 2194
+_SUMS = frozenset({2199, 2204, 2209})
 _INITIAL_STATE_CODES = frozenset({2107, 2108})
 _VIOLATION = re.compile(r"(?:Invariant|Property|Action property) (.+?) is violated")
 # They say where or that a trace follows, not what is wrong.
 _NO_REASONS = frozenset({2103, 2121, 2264})
 
-_STATE = re.compile(r"([0-9]+):(?: ?(.*))?", re.DOTALL)
 _ACTION = re.compile(
     r"<(?P<name>[A-Za-z0-9_!]+)(?:\((?P<arguments>.*)\))? (?P<location>line .*)>", re.DOTALL
+)
+_SIZES = re.compile(
+    r"(?:Progress(?:\(-1\) at .*?)?: )?([0-9,]+) states (?:generated|checked)"
+    r"(?:, ([0-9,]+) distinct states found)?(?:, ([0-9,]+) states left on queue)?"
 )
 _SIMULATED = re.compile(r"^STATE_[0-9]+ == *\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
 
@@ -68,7 +73,7 @@ class CheckerOutput:
     parsing: tuple[str, ...]
     """The lines of the TLA+ parser, its errors among them."""
     generated: int | None
-    """Sizes, where TLC came to report them."""
+    """Sizes, where TLC came to report them. A simulation has the first alone."""
     distinct: int | None
     queued: int | None
     depth: int | None
@@ -104,17 +109,31 @@ def parse_output(text: str) -> CheckerOutput:
 
     Raises ParseError for a counterexample that is not what TLC prints.
     """
-    messages: list[Message] = []
-    lines: list[str] = []
+    items = split_output(text)
+    messages = tuple(item for item in items if isinstance(item, Message))
+    parsing: list[str] = []
     printed: list[str] = []
-    for item in split_output(text):
+    started = False
+    for item in items:
         if isinstance(item, Message):
-            messages.append(item)
-            if item.code == _STARTING:
-                parsing, lines = lines, []
+            started = started or item.code == _STARTING
+        elif not started:
+            parsing.append(item)
+        elif item.startswith(" ") and printed:  # TLC wraps a long value and indents the rest
+            printed[-1] += f"\n{item}"
         else:
-            lines.append(item)
-    ...
+            printed.append(item)
+    generated, distinct, queued = _sizes(messages)
+    return CheckerOutput(
+        messages=messages,
+        counterexamples=tuple(_counterexamples(messages)),
+        printed=tuple(printed),
+        parsing=tuple(parsing),
+        generated=generated,
+        distinct=distinct,
+        queued=queued,
+        depth=_depth(messages),
+    )
 
 
 def parse_simulation(text: str) -> tuple[dict[str, Value], ...]:
@@ -123,3 +142,70 @@ def parse_simulation(text: str) -> tuple[dict[str, Value], ...]:
     Raises ParseError.
     """
     return tuple(parse_state(state) for state in _SIMULATED.findall(text))
+
+
+def _counterexamples(messages: Iterable[Message]) -> Iterator[Counterexample]:
+    reason: Message | None = None
+    current: Counterexample | None = None
+    for message in messages:
+        if message.level in (Level.ERROR, Level.BUG) and message.code not in _NO_REASONS:
+            reason = message
+        if message.code in _INITIAL_STATE_CODES:
+            _, _, text = message.text.partition("\n")
+            only = TraceState(1, None, (), None, parse_state(text))
+            yield Counterexample(message, (only,))
+        elif message.level == Level.STATE:
+            number, header, body = _split_state(message.text)
+            if number == 1 and message.code != _BACK_TO_STATE:
+                if current is not None:
+                    yield current
+                current = Counterexample(reason, ())
+            if current is None:
+                raise ParseError(f"a counterexample cannot start with {message.text[:60]!r}")
+            current = _continued(current, message, number, header, body)
+    if current is not None:
+        yield current
+
+
+def _continued(
+    so_far: Counterexample, message: Message, number: int, header: str, body: str
+) -> Counterexample:
+    """The counterexample with one more of its messages."""
+    action = _ACTION.fullmatch(header.removeprefix("Back to state: "))
+    name = action["name"] if action else None
+    if message.code == _BACK_TO_STATE:
+        return replace(so_far, back_to=number, back_action=name)
+    if number != len(so_far.states) + 1:
+        raise ParseError(f"state {number} follows state {len(so_far.states)} in a counterexample")
+    if message.code == _STUTTERING:
+        return replace(so_far, stuttering=True)
+    before = so_far.states[-1].state if so_far.states else {}
+    state = TraceState(
+        number=number,
+        action=name if number > 1 else None,
+        arguments=parse_arguments(action["arguments"]) if action and action["arguments"] else (),
+        location=action["location"] if action else None,
+        state={**before, **parse_state(body)},  # with -difftrace TLC prints what changed
+    )
+    return replace(so_far, states=(*so_far.states, state))
+
+
+def _split_state(text: str) -> tuple[int, str, str]:
+    """The number, the rest of the first line, and the lines below it."""
+    first, _, body = text.partition("\n")
+    number, _, header = first.partition(":")
+    return int(number), header.strip(), body
+
+
+def _sizes(messages: Iterable[Message]) -> tuple[int | None, ...]:
+    """States generated, distinct, and left on the queue, as TLC last summed them up."""
+    summed_up = [_SIZES.match(message.text) for message in messages if message.code in _SUMS]
+    if not summed_up or summed_up[-1] is None:
+        return None, None, None
+    numbers = summed_up[-1].groups()
+    return tuple(None if n is None else int(n.replace(",", "")) for n in numbers)
+
+
+def _depth(messages: Iterable[Message]) -> int | None:
+    texts = [message.text for message in messages if message.code == _DEPTH]
+    return int(re.findall(r"[0-9]+", texts[-1])[0]) if texts else None

@@ -308,19 +308,26 @@ def from_json(obj: Any) -> Value:
 
     A plain list is a sequence, as in ITF. Raises ValueFormatError, which quotes what it is about.
     """
+    try:
+        return _from_json(obj)
+    except RecursionError:
+        raise ValueFormatError("JSON nested too deeply for a TLA+ value") from None
+
+
+def _from_json(obj: Any) -> Value:
     match obj:
         case bool() | int() | str():
             return from_python(obj)
         case list():
-            return seq(map(from_json, obj))
+            return seq(map(_from_json, obj))
         case dict() if not any(str(key).startswith("#") for key in obj):
-            return record({key: from_json(item) for key, item in obj.items()})
+            return record({key: _from_json(item) for key, item in obj.items()})
         case {"#set": list(items)} if len(obj) == 1:
-            return Set(map(from_json, items))
+            return Set(map(_from_json, items))
         case {"#tup": list(items)} if len(obj) == 1:
-            return seq(map(from_json, items))
+            return seq(map(_from_json, items))
         case {"#map": list(pairs)} if len(obj) == 1 and all(map(_is_pair, pairs)):
-            return Function((from_json(key), from_json(item)) for key, item in pairs)
+            return Function((_from_json(key), _from_json(item)) for key, item in pairs)
         case {"#bigint": str(digits)} if len(obj) == 1 and re.fullmatch(r"-?[0-9]{1,4000}", digits):
             return Int(int(digits))
         case {"#model": str(name)} if len(obj) == 1:

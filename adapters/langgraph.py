@@ -1,0 +1,342 @@
+"""LangGraph: a graph of nodes over a checkpointer, its gate an `interrupt()`.
+
+Each superstep that ends leaves a checkpoint; a checkpoint has an id and a parent, and a thread
+has a head, the newest of its checkpoints. A fork writes into the same thread, so it moves the
+head away from the run that was there before: whoever means that run has to know its address.
+"""
+
+from __future__ import annotations
+
+import operator
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from adapters.base import Option, Run
+from adapters.resume import RE_ANSWER, STRAY, ResumeAdapter
+
+#: The run's thread, as a caller names it: one run a store, so one name does for all. Addresses
+#: name the namespace too, or `update_state` raises KeyError.
+THREAD = {"configurable": {"thread_id": "run", "checkpoint_ns": ""}}
+#: The channel on which a pending interrupt is written, and the key under which a call returns it.
+INTERRUPT = "__interrupt__"
+
+Config = dict[str, Any]
+
+
+def at_checkpoint(identifier: str) -> Config:
+    """The address of one checkpoint of the run's thread."""
+    return {"configurable": {**THREAD["configurable"], "checkpoint_id": identifier}}
+
+
+def _body(task: int, gate: int) -> Callable[..., dict[str, Any]]:
+    """The node of a task; its adapter comes in as the context of the call."""
+
+    def body(_state: Any, runtime: Any) -> dict[str, Any]:
+        adapter: LangGraph = runtime.context
+        return adapter.perform(task, gated=task == gate)
+
+    return body
+
+
+class LangGraph(ResumeAdapter):
+    """LangGraph's graph API under the vocabulary of the resume plane.
+
+    Store: SQLite, or memory. Crash: SIGKILL, in memory an exception. The state's schema is a
+    pydantic model, which LangGraph holds against what a node reads and not against what it
+    writes. Observes pc, frontier, waiting, consumedVal, ckpts, outcome.
+
+    Notes: `head`, the checkpoint that the run's own processes wrote last; `interrupt`, the one
+    at which it parked first.
+    """
+
+    distributions: ClassVar[tuple[str, ...]] = (
+        "langgraph",
+        "langgraph-checkpoint",
+        "langgraph-checkpoint-sqlite",
+    )
+    extra: ClassVar[str | None] = "langgraph"
+    options: ClassVar[Mapping[str, Option]] = {
+        "saver": Option(
+            "sqlite", ("sqlite", "memory"), "the checkpointer: SqliteSaver, InMemorySaver"
+        ),
+        "recover": Option(
+            "resume",
+            ("resume", "resubmit"),
+            "the recovery call: invoke(None), which continues, or the original input once more",
+        ),
+        "route": Option(
+            "command",
+            ("command", "replay", "update-state"),
+            "how a fork is made at the interrupt's checkpoint: a second Command(resume) there;"
+            " invoke(None) there, then a resume on the thread; update_state there, then a resume",
+        ),
+        "address": Option(
+            "auto",
+            ("auto", "thread", "address"),
+            "what a recovery is addressed to: the thread, the run's own last checkpoint, or the"
+            " thread only while its head is that checkpoint",
+        ),
+        "crash_at": Option(
+            "body",
+            ("body", "boundary"),
+            "where a kill lands: inside a node's body, or between calls of one superstep each",
+        ),
+        **RE_ANSWER,
+        **STRAY,
+    }
+
+    _compiled: ClassVar[Any]
+    _schema: ClassVar[Any]
+    _memory: ClassVar[Any]
+
+    @classmethod
+    def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
+        """Import LangGraph and compile the graph; a run's process attaches its checkpointer."""
+        import langgraph.checkpoint.sqlite
+        import langgraph.types
+        from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.graph import END, START, StateGraph
+        from pydantic import create_model
+
+        completion: Any = create_model("Completion", task=(int, ...), output=(int, ...))
+        cls._schema = create_model(
+            "State",
+            log=(Annotated[list[completion], operator.add], []),
+            consumed=(str | None, None),
+        )
+        graph: Any = StateGraph(cls._schema, context_schema=cls)
+        names = [f"t{task}" for task in range(1, workflow["tasks"] + 1)]
+        for task, name in enumerate(names, 1):
+            graph.add_node(name, _body(task, workflow["gate"]))
+        for source, target in zip([START, *names], [*names, END], strict=True):
+            graph.add_edge(source, target)
+        cls._compiled = graph.compile()
+        cls._memory = InMemorySaver()  # a fork of this process has an empty one of its own
+
+    @classmethod
+    def crash_form(cls, options: Mapping[str, str]) -> Literal["kill", "exception"]:
+        """A memory store does not outlive its process."""
+        return "exception" if options["saver"] == "memory" else "kill"
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.graph: Any = self._compiled
+        self._connections: list[sqlite3.Connection] = []
+        if run.options["saver"] == "memory":
+            self.graph.checkpointer = self._records = self._memory
+        else:
+            path = run.folder / "langgraph.db"
+            self.graph.checkpointer, self._records = self._saver(path), self._saver(path)
+        self._seen: str | None = None
+
+    def _saver(self, path: Path) -> Any:
+        """A checkpointer with a connection of its own.
+
+        SQLite does not wait for the disk: what is written outlives the process, which is what
+        gets killed here, not the machine.
+        """
+        from langgraph.checkpoint.sqlite import SqliteSaver
+
+        connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        connection.execute("PRAGMA synchronous=OFF")
+        self._connections.append(connection)
+        return SqliteSaver(connection)
+
+    # -- the workflow ------------------------------------------------------------------
+
+    def perform(self, task: int, *, gated: bool) -> dict[str, Any]:
+        """Be the body of a node; return its update of the state."""
+        from langgraph.types import interrupt
+
+        if self.run.options["crash_at"] == "body":
+            self.enter(task)
+        update: dict[str, Any] = {}
+        if gated:
+            update["consumed"] = interrupt({"task": task})
+        self.effect(task, update.get("consumed"))
+        update["log"] = [{"task": task, "output": self.output(task)}]
+        return update
+
+    def enter(self, task: int) -> None:
+        """Be held; what is written to the thread meanwhile is not this run's."""
+        self._take_head()
+        try:
+            super().enter(task)
+        finally:
+            self._seen = self._newest()
+
+    # -- the actions -------------------------------------------------------------------
+
+    def start(self) -> Any:
+        """Begin the run."""
+        return self._invoke({"log": []}, THREAD)
+
+    def advance(self, poison: bool) -> Any:
+        """Take one superstep from a boundary."""
+        self.let_pass({"poison": poison})
+        return self._invoke(None, self._address())
+
+    def resume(self, v: str) -> Any:
+        """Answer the interrupt; on a completed run, deliver to it once more."""
+        from langgraph.types import Command
+
+        return self._invoke(Command(resume=v), THREAD)
+
+    def fork(self, v: str) -> Any:
+        """Answer the interrupt again, by the route that the options name."""
+        from langgraph.types import Command
+
+        self.run.notes["head"] = self.run.notes["interrupt"]
+        source = at_checkpoint(self.run.notes["interrupt"])
+        if self.run.options["route"] == "replay":
+            self._invoke(None, source)
+            source = THREAD
+        elif self.run.options["route"] == "update-state":
+            with self._writing():
+                source = self.system(lambda: self.graph.update_state(source, None))
+        return self._invoke(Command(resume=v), source)
+
+    def recover(self) -> Any:
+        """Go on from the store, by the call that the options name.
+
+        At a boundary, to go on is the next step's affair: the state says which task that is.
+        """
+        address = self._address()
+        if self.run.options["recover"] == "resubmit":
+            return self._invoke({"log": []}, address)
+        if self.stepwise and self._state().next:
+            return self._stand()
+        return self._invoke(None, address)
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether a call takes one superstep; a branch runs to its end in one call."""
+        return self.run.options["crash_at"] == "boundary" and self.run.branch == 0
+
+    def _invoke(self, payload: Any, config: Config) -> Any:
+        with self._writing():
+            self.system(
+                lambda: self.graph.invoke(
+                    payload,
+                    config,
+                    context=self,
+                    durability="sync",
+                    interrupt_before="*" if self.stepwise else None,
+                )
+            )
+        return self._stand()
+
+    def _state(self) -> Any:
+        """The framework's public state of the run's own last checkpoint."""
+        head = at_checkpoint(self.run.notes["head"])
+        return self.system(lambda: self.graph.get_state(head))
+
+    def _stand(self) -> Any:
+        """Where a call left the run: parked, at the boundary before a task, or complete."""
+        state = self._state()
+        if any(task.interrupts for task in state.tasks):
+            self.run.notes.setdefault("interrupt", self.run.notes["head"])
+            return self.stopped(parked=True)
+        if state.next:
+            return self.at_boundary(int(state.next[0].removeprefix("t")))
+        return self.stopped(parked=False)
+
+    # -- where the run is --------------------------------------------------------------
+
+    def _address(self) -> Config:
+        """Where the run is to go on from, after whatever else was written to its thread."""
+        head, newest = self.run.notes["head"], self._newest()
+        mode = self.run.options["address"]
+        if mode == "address" or (mode == "auto" and head != newest):
+            return at_checkpoint(head)
+        self.run.notes["head"] = newest
+        return THREAD
+
+    def _newest(self) -> str | None:
+        """The head of the thread, whoever wrote it."""
+        record = self._records.get_tuple(THREAD)
+        return record.checkpoint["id"] if record else None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Make what is written meanwhile to the thread, held at a gate apart, the run's own."""
+        self._seen = self._newest()
+        try:
+            yield
+        finally:
+            self._take_head()
+
+    def _take_head(self) -> None:
+        """Follow the thread's head, where this process moved it; a call may write nothing."""
+        newest = self._newest()
+        if newest != self._seen:
+            self.run.notes["head"] = self._seen = newest
+
+    # -- what can be seen --------------------------------------------------------------
+
+    def lineage(self) -> list[Any]:
+        """The checkpoints from the start of the run to its head, each as the saver returns it."""
+        stored = {record.checkpoint["id"]: record for record in self._records.list(THREAD)}
+        line = []
+        record = stored.get(self.run.notes.get("head"))
+        while record is not None:
+            line.append(record)
+            parent = record.parent_config
+            record = parent and stored[parent["configurable"]["checkpoint_id"]]
+        return line[::-1]
+
+    def public_state(self) -> dict[str, Any]:
+        """What the checkpoints of the run's own lineage hold."""
+        line = self.lineage()
+        values = [record.checkpoint["channel_values"] for record in line]
+        logs = [value.get("log", []) for value in values]
+        consumed = values[-1].get("consumed") if line else None
+        seen: dict[str, Any] = {
+            "frontier": max((entry["task"] for entry in logs[-1]), default=0) if line else 0,
+            "waiting": bool(line) and any(w[1] == INTERRUPT for w in line[-1].pending_writes),
+            "consumedVal": consumed,
+            "ckpts": [
+                {"task": log[-1]["task"], "valid": self._accepts(value)}
+                for before, log, value in zip([[], *logs], logs, values, strict=False)
+                if len(log) > len(before)
+            ],
+        }
+        if consumed is not None:
+            seen["outcome"] = [consumed]
+        return seen
+
+    def _accepts(self, values: Mapping[str, Any]) -> bool:
+        """Whether the schema accepts what is stored."""
+        try:
+            self._schema.model_validate(values)
+        except ValueError:
+            return False
+        return True
+
+    def canonical_store(self) -> Any:
+        """What the checkpoints of the lineage hold, oldest first, and the last one's writes.
+
+        The writes of earlier ones are left out: no recovery reads them, and a fork by
+        Command(resume) adds to those of the interrupt's checkpoint.
+        """
+        line = self.lineage()
+        return {
+            "checkpoints": [
+                [record.metadata["source"], record.checkpoint["channel_values"]] for record in line
+            ],
+            "writes": sorted(
+                (
+                    [channel, [i.value for i in value] if channel == INTERRUPT else value]
+                    for _, channel, value in (line[-1].pending_writes if line else ())
+                ),
+                key=str,
+            ),
+        }
+
+    def close(self) -> None:
+        """Close the store."""
+        for connection in self._connections:
+            connection.close()
