@@ -144,12 +144,18 @@ class Adapter:
     extra: ClassVar[str | None] = None
     #: The concrete forms that a user can choose from.
     options: ClassVar[Mapping[str, Option]] = {}
+
     def __init__(self, run: Run) -> None:
         self.run = run
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
         """Import the framework and build what all runs share. No workflow may run here."""
+
+    @classmethod
+    def check_options(cls, options: Mapping[str, str]) -> str | None:
+        """Say what is wrong with a choice of options, None where nothing is."""
+        return None
 
     @classmethod
     def crash_form(cls, options: Mapping[str, str]) -> Literal["kill", "exception"]:

@@ -8,6 +8,7 @@ question is a row of its own, gone before the method that listens to the answer 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
@@ -76,9 +77,11 @@ class CrewAI(ResumeAdapter):
     extra: ClassVar[str | None] = "crewai"
     options: ClassVar[Mapping[str, Option]] = {**RE_ANSWER, **STRAY}
 
-    _workflow: ClassVar[Any]
-    _state: ClassVar[Any]
+    # The framework, as `prepare` found it.
+    _persistence: ClassVar[Any]
     _asked: ClassVar[type[BaseException]]
+    _state: ClassVar[Any]
+    _workflow: ClassVar[Any]
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
@@ -89,7 +92,10 @@ class CrewAI(ResumeAdapter):
         from crewai.flow import human_feedback
         from crewai.flow.async_feedback import HumanFeedbackPending
         from crewai.flow.flow import Flow, FlowState, listen, start
+        from crewai.flow.persistence import SQLiteFlowPersistence, persist
         from pydantic import create_model
+        from rich.console import Console
+        from rich.panel import Panel
 
         class Ask:
             """A provider that leaves the answer to a later resume."""
@@ -114,19 +120,23 @@ class CrewAI(ResumeAdapter):
             "State", __base__=FlowState, done=(list[int], []), consumed=(str | None, None)
         )
         cls._workflow = type(flow)("Workflow", (flow[cls._state],), {**plain, **methods})
-        cls._asked = HumanFeedbackPending
+        # What a flow is constructed with goes before what its class is decorated with.
+        persist(SQLiteFlowPersistence(":memory:"))(cls._workflow)
+        cls._persistence, cls._asked = SQLiteFlowPersistence, HumanFeedbackPending
+        # Once here, and not in each process: the flow's definition, and the tables that rich
+        # loads to print what CrewAI prints when a flow parks.
+        cls._workflow.flow_definition()
+        Console(file=io.StringIO()).print(Panel("⏳ :zzz:"))
 
     def __init__(self, run: Run) -> None:
+        """Open the database; a branch opens its copy."""
         super().__init__(run)
-        from crewai.flow.persistence import SQLiteFlowPersistence, persist
-
         self.parked = run.folder / "parked.db"
         path = run.folder / "crewai.db"
         if run.branch:
             path = run.folder / f"fork-{run.branch}.db"
             _copy(self.parked, path)
-        self.persistence: Any = SQLiteFlowPersistence(str(path))
-        persist(self.persistence)(self._workflow)
+        self.persistence: Any = self._persistence(str(path))
         # CrewAI runs methods in threads, and a gate answers from the one it is reached in.
         self._rows = sqlite3.connect(
             path, isolation_level=None, timeout=60, check_same_thread=False

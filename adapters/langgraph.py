@@ -1,44 +1,34 @@
 """LangGraph: a graph of nodes over a checkpointer, its gate an `interrupt()`.
 
-Each superstep that ends leaves a checkpoint; a checkpoint has an id and a parent, and a thread
-has a head, the newest of its checkpoints. A fork writes into the same thread, so it moves the
-head away from the run that was there before: whoever means that run has to know its address.
+Each superstep that ends leaves a checkpoint in the run's thread; a run goes on from its thread,
+or from a checkpoint of it that the caller addresses.
 """
 
 from __future__ import annotations
 
+import importlib
 import operator
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from adapters.base import Option, Run
+from adapters.langgraph_thread import THREAD, Config, Place, at_checkpoint
 from adapters.resume import RE_ANSWER, STRAY, ResumeAdapter
 
-#: The run's thread, as a caller names it: one run a store, so one name does for all. Addresses
-#: name the namespace too, or `update_state` raises KeyError.
-THREAD = {"configurable": {"thread_id": "run", "checkpoint_ns": ""}}
 #: The channel on which a pending interrupt is written, and the key under which a call returns it.
 INTERRUPT = "__interrupt__"
 
-Config = dict[str, Any]
 
-
-def at_checkpoint(identifier: str) -> Config:
-    """The address of one checkpoint of the run's thread."""
-    return {"configurable": {**THREAD["configurable"], "checkpoint_id": identifier}}
-
-
-def _body(task: int, gate: int) -> Callable[..., dict[str, Any]]:
+def _node(task: int, gate: int) -> Callable[..., dict[str, Any]]:
     """The node of a task; its adapter comes in as the context of the call."""
 
-    def body(_state: Any, runtime: Any) -> dict[str, Any]:
+    def node(_state: Any, runtime: Any) -> dict[str, Any]:
         adapter: LangGraph = runtime.context
         return adapter.perform(task, gated=task == gate)
 
-    return body
+    return node
 
 
 class LangGraph(ResumeAdapter):
@@ -59,9 +49,7 @@ class LangGraph(ResumeAdapter):
     )
     extra: ClassVar[str | None] = "langgraph"
     options: ClassVar[Mapping[str, Option]] = {
-        "saver": Option(
-            "sqlite", ("sqlite", "memory"), "the checkpointer: SqliteSaver, InMemorySaver"
-        ),
+        "saver": Option("sqlite", ("sqlite", "memory"), "the checkpointer"),
         "recover": Option(
             "resume",
             ("resume", "resubmit"),
@@ -76,8 +64,8 @@ class LangGraph(ResumeAdapter):
         "address": Option(
             "auto",
             ("auto", "thread", "address"),
-            "what a recovery is addressed to: the thread, the run's own last checkpoint, or the"
-            " thread only while its head is that checkpoint",
+            "what a call that goes on is addressed to: the thread, the run's own last checkpoint,"
+            " or the thread only while its head is that checkpoint",
         ),
         "crash_at": Option(
             "body",
@@ -88,19 +76,25 @@ class LangGraph(ResumeAdapter):
         **STRAY,
     }
 
-    _compiled: ClassVar[Any]
-    _schema: ClassVar[Any]
+    # The framework, as `prepare` found it.
+    _interrupt: ClassVar[Any]
+    _command: ClassVar[Any]
+    _sqlite: ClassVar[Any]
     _memory: ClassVar[Any]
+    _schema: ClassVar[Any]
+    _compiled: ClassVar[Any]
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
         """Import LangGraph and compile the graph; a run's process attaches its checkpointer."""
-        import langgraph.checkpoint.sqlite
-        import langgraph.types
         from langgraph.checkpoint.memory import InMemorySaver
+        from langgraph.checkpoint.sqlite import SqliteSaver
         from langgraph.graph import END, START, StateGraph
+        from langgraph.types import Command, interrupt
         from pydantic import create_model
 
+        for tracer in ("context", "stdout"):  # else the first call of each process imports them
+            importlib.import_module(f"langchain_core.tracers.{tracer}")
         completion: Any = create_model("Completion", task=(int, ...), output=(int, ...))
         cls._schema = create_model(
             "State",
@@ -110,10 +104,11 @@ class LangGraph(ResumeAdapter):
         graph: Any = StateGraph(cls._schema, context_schema=cls)
         names = [f"t{task}" for task in range(1, workflow["tasks"] + 1)]
         for task, name in enumerate(names, 1):
-            graph.add_node(name, _body(task, workflow["gate"]))
+            graph.add_node(name, _node(task, workflow["gate"]))
         for source, target in zip([START, *names], [*names, END], strict=True):
             graph.add_edge(source, target)
-        cls._compiled = graph.compile()
+        cls._interrupt, cls._command = staticmethod(interrupt), Command
+        cls._compiled, cls._sqlite = graph.compile(), SqliteSaver
         cls._memory = InMemorySaver()  # a fork of this process has an empty one of its own
 
     @classmethod
@@ -122,15 +117,16 @@ class LangGraph(ResumeAdapter):
         return "exception" if options["saver"] == "memory" else "kill"
 
     def __init__(self, run: Run) -> None:
+        """Open the store."""
         super().__init__(run)
         self.graph: Any = self._compiled
         self._connections: list[sqlite3.Connection] = []
         if run.options["saver"] == "memory":
-            self.graph.checkpointer = self._records = self._memory
+            self.graph.checkpointer = observing = self._memory
         else:
             path = run.folder / "langgraph.db"
-            self.graph.checkpointer, self._records = self._saver(path), self._saver(path)
-        self._seen: str | None = None
+            self.graph.checkpointer, observing = self._saver(path), self._saver(path)
+        self.place = Place(observing, run.notes)
 
     def _saver(self, path: Path) -> Any:
         """A checkpointer with a connection of its own.
@@ -138,35 +134,24 @@ class LangGraph(ResumeAdapter):
         SQLite does not wait for the disk: what is written outlives the process, which is what
         gets killed here, not the machine.
         """
-        from langgraph.checkpoint.sqlite import SqliteSaver
-
         connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
         connection.execute("PRAGMA synchronous=OFF")
         self._connections.append(connection)
-        return SqliteSaver(connection)
+        return self._sqlite(connection)
 
     # -- the workflow ------------------------------------------------------------------
 
     def perform(self, task: int, *, gated: bool) -> dict[str, Any]:
         """Be the body of a node; return its update of the state."""
-        from langgraph.types import interrupt
-
         if self.run.options["crash_at"] == "body":
-            self.enter(task)
+            with self.run.ours(), self.place.held():
+                self.enter(task)
         update: dict[str, Any] = {}
         if gated:
-            update["consumed"] = interrupt({"task": task})
+            update["consumed"] = self._interrupt({"task": task})
         self.effect(task, update.get("consumed"))
         update["log"] = [{"task": task, "output": self.output(task)}]
         return update
-
-    def enter(self, task: int) -> None:
-        """Be held; what is written to the thread meanwhile is not this run's."""
-        self._take_head()
-        try:
-            super().enter(task)
-        finally:
-            self._seen = self._newest()
 
     # -- the actions -------------------------------------------------------------------
 
@@ -177,34 +162,31 @@ class LangGraph(ResumeAdapter):
     def advance(self, poison: bool) -> Any:
         """Take one superstep from a boundary."""
         self.let_pass({"poison": poison})
-        return self._invoke(None, self._address())
+        return self._invoke(None, self.place.address(self.run.options["address"]))
 
     def resume(self, v: str) -> Any:
         """Answer the interrupt; on a completed run, deliver to it once more."""
-        from langgraph.types import Command
-
-        return self._invoke(Command(resume=v), THREAD)
+        return self._invoke(self._command(resume=v), THREAD)
 
     def fork(self, v: str) -> Any:
         """Answer the interrupt again, by the route that the options name."""
-        from langgraph.types import Command
-
-        self.run.notes["head"] = self.run.notes["interrupt"]
-        source = at_checkpoint(self.run.notes["interrupt"])
+        interrupt = self.run.notes["interrupt"]
+        self.place.move(interrupt)
+        source = at_checkpoint(interrupt)
         if self.run.options["route"] == "replay":
             self._invoke(None, source)
             source = THREAD
         elif self.run.options["route"] == "update-state":
-            with self._writing():
+            with self.place.writing():
                 source = self.system(lambda: self.graph.update_state(source, None))
-        return self._invoke(Command(resume=v), source)
+        return self._invoke(self._command(resume=v), source)
 
     def recover(self) -> Any:
         """Go on from the store, by the call that the options name.
 
         At a boundary, to go on is the next step's affair: the state says which task that is.
         """
-        address = self._address()
+        address = self.place.address(self.run.options["address"])
         if self.run.options["recover"] == "resubmit":
             return self._invoke({"log": []}, address)
         if self.stepwise and self._state().next:
@@ -217,7 +199,7 @@ class LangGraph(ResumeAdapter):
         return self.run.options["crash_at"] == "boundary" and self.run.branch == 0
 
     def _invoke(self, payload: Any, config: Config) -> Any:
-        with self._writing():
+        with self.place.writing():
             self.system(
                 lambda: self.graph.invoke(
                     payload,
@@ -230,9 +212,8 @@ class LangGraph(ResumeAdapter):
         return self._stand()
 
     def _state(self) -> Any:
-        """The framework's public state of the run's own last checkpoint."""
-        head = at_checkpoint(self.run.notes["head"])
-        return self.system(lambda: self.graph.get_state(head))
+        """LangGraph's public state of the run's own last checkpoint."""
+        return self.system(lambda: self.graph.get_state(self.place.head()))
 
     def _stand(self) -> Any:
         """Where a call left the run: parked, at the boundary before a task, or complete."""
@@ -244,53 +225,15 @@ class LangGraph(ResumeAdapter):
             return self.at_boundary(int(state.next[0].removeprefix("t")))
         return self.stopped(parked=False)
 
-    # -- where the run is --------------------------------------------------------------
-
-    def _address(self) -> Config:
-        """Where the run is to go on from, after whatever else was written to its thread."""
-        head, newest = self.run.notes["head"], self._newest()
-        mode = self.run.options["address"]
-        if mode == "address" or (mode == "auto" and head != newest):
-            return at_checkpoint(head)
-        self.run.notes["head"] = newest
-        return THREAD
-
-    def _newest(self) -> str | None:
-        """The head of the thread, whoever wrote it."""
-        record = self._records.get_tuple(THREAD)
-        return record.checkpoint["id"] if record else None
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Make what is written meanwhile to the thread, held at a gate apart, the run's own."""
-        self._seen = self._newest()
-        try:
-            yield
-        finally:
-            self._take_head()
-
-    def _take_head(self) -> None:
-        """Follow the thread's head, where this process moved it; a call may write nothing."""
-        newest = self._newest()
-        if newest != self._seen:
-            self.run.notes["head"] = self._seen = newest
-
     # -- what can be seen --------------------------------------------------------------
 
-    def lineage(self) -> list[Any]:
-        """The checkpoints from the start of the run to its head, each as the saver returns it."""
-        stored = {record.checkpoint["id"]: record for record in self._records.list(THREAD)}
-        line = []
-        record = stored.get(self.run.notes.get("head"))
-        while record is not None:
-            line.append(record)
-            parent = record.parent_config
-            record = parent and stored[parent["configurable"]["checkpoint_id"]]
-        return line[::-1]
-
     def public_state(self) -> dict[str, Any]:
-        """What the checkpoints of the run's own lineage hold."""
-        line = self.lineage()
+        """What the checkpoints of the run's own lineage hold.
+
+        They are read from the checkpointer: `get_state` and the history raise where a node
+        could not read what is stored.
+        """
+        line = self.place.lineage()
         values = [record.checkpoint["channel_values"] for record in line]
         logs = [value.get("log", []) for value in values]
         consumed = values[-1].get("consumed") if line else None
@@ -322,19 +265,13 @@ class LangGraph(ResumeAdapter):
         The writes of earlier ones are left out: no recovery reads them, and a fork by
         Command(resume) adds to those of the interrupt's checkpoint.
         """
-        line = self.lineage()
-        return {
-            "checkpoints": [
-                [record.metadata["source"], record.checkpoint["channel_values"]] for record in line
-            ],
-            "writes": sorted(
-                (
-                    [channel, [i.value for i in value] if channel == INTERRUPT else value]
-                    for _, channel, value in (line[-1].pending_writes if line else ())
-                ),
-                key=str,
-            ),
-        }
+        line = self.place.lineage()
+        held = [[record.metadata["source"], record.checkpoint["channel_values"]] for record in line]
+        writes = [
+            [channel, [asked.value for asked in value] if channel == INTERRUPT else value]
+            for _, channel, value in (line[-1].pending_writes if line else ())
+        ]
+        return {"checkpoints": held, "writes": sorted(writes, key=str)}
 
     def close(self) -> None:
         """Close the store."""

@@ -11,17 +11,15 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from replay.record import Branch, Event, MicroStep, RunRecord
 from tracegen.errors import MachineryError
 from tracegen.parser import parse_value
 from tracegen.spec import Spec
-from tracegen.tlc import Outcome, check
-from tracegen.tools import Tools
-from tracegen.values import Function, Int, ModelValue, Value, from_python, record, seq
+from tracegen.tlc import Outcome, RunOptions, check
+from tracegen.values import Function, Int, ModelValue, Value, from_python, record, seq, to_python
 
 MODULE = "ObservedRuns"
 
@@ -64,7 +62,7 @@ class _State:
     values: dict[str, Value]
 
 
-def judge(spec: Spec, model: str, records: Sequence[RunRecord], tools: Tools) -> Judgement:
+def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOptions) -> Judgement:
     """Evaluate the properties of a specification on every observed state of some runs.
 
     Raises:
@@ -76,19 +74,24 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], tools: Tools) ->
     for run in records:
         _states_of_run(spec, run, logs, states)
     text = _module(spec, names, logs, states)
-    config = spec.models[model].config.for_observation(
-        init="ObservedInit", next="ObservedNext", invariants=("Judged",)
+    config = replace(
+        spec.models[model].config,
+        specification=None,
+        init="ObservedInit",
+        next="ObservedNext",
+        invariants=("Judged",),
+        properties=(),
     )
     with tempfile.TemporaryDirectory(prefix="mbt-judge-") as folder:
         for module in spec.path.parent.glob("*.tla"):
             shutil.copy(module, folder)
         path = Path(folder) / f"{MODULE}.tla"
         path.write_text(text)
-        result = check(path, config, tools=tools, cache=None)
+        result = check(path, config, **checker)
     if result.outcome is not Outcome.HOLDS:
         raise MachineryError(
             f"the checker could not judge the observed states ({result.outcome.value}): "
-            f"{result.explanation}"
+            f"{result.reason}"
         )
     verdicts = _verdicts(result.printed)
     if set(verdicts) != set(range(1, len(states) + 1)):
@@ -233,7 +236,7 @@ def _rows(values: Iterable[Value]) -> str:
 
 def _log(events: Sequence[Event]) -> Function:
     return seq(
-        record({name: from_python(value) for name, value in vars(event).items()})
+        record({name: from_python(value) for name, value in asdict(event).items()})
         for event in events
     )
 
@@ -243,12 +246,6 @@ def _verdicts(printed: Iterable[str]) -> dict[int, tuple[set[int], set[int]]]:
     verdicts: dict[int, tuple[set[int], set[int]]] = {}
     for line in printed:
         if line.startswith('<<"judged", '):
-            _, number, failed, provoked = _plain(parse_value(line))
+            _, number, failed, provoked = to_python(parse_value(line))
             verdicts[number] = (set(failed), set(provoked))
     return verdicts
-
-
-def _plain(value: Value) -> Any:
-    from tracegen.values import to_python
-
-    return to_python(value)

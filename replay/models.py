@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from replay.compare import Model
-from tracegen.dot import read_dump
 from tracegen.errors import MachineryError
-from tracegen.graph import StateGraph
 from tracegen.spec import Spec
-from tracegen.tlc import Outcome, dump
-from tracegen.tools import Tools
-from tracegen.values import FALSE, TRUE
+from tracegen.tlc import Outcome, RunOptions, state_graph
 
 
 class Models:
     """Makes each state graph once."""
 
-    def __init__(self, spec: Spec, tools: Tools, on_run: Callable[[str], None] = print) -> None:
+    def __init__(
+        self,
+        spec: Spec,
+        checker: RunOptions,
+        on_run: Callable[[str], None] = lambda what: None,
+    ) -> None:
         self.spec = spec
-        self.tools = tools
+        self._checker = checker
         self._on_run = on_run
         self._models: dict[tuple[str, frozenset[str]], Model] = {}
 
@@ -32,18 +33,14 @@ class Models:
         key = (name, faults)
         if key not in self._models:
             self._on_run(f"{name} under {', '.join(sorted(faults)) or 'no fault'}")
-            self._models[key] = Model(self._graph(name, faults), self.spec)
-        return self._models[key]
-
-    def _graph(self, name: str, faults: frozenset[str]) -> StateGraph:
-        config = self.spec.models[name].config.with_constants(
-            {s: str(TRUE if s in faults else FALSE) for s in self.spec.explain.switches}
-        )
-        # A dump stops at the first violation, so nothing is checked here.
-        result, path = dump(self.spec.path, config.without_checks(), tools=self.tools)
-        if result.outcome is not Outcome.HOLDS:
-            raise MachineryError(
-                f"no state graph of {self.spec.module} at the bounds of {name} "
-                f"({result.outcome.value}): {result.explanation}"
+            config = self.spec.models[name].config.with_constants(
+                {switch: switch in faults for switch in self.spec.explain.switches}
             )
-        return read_dump(path)
+            result, graph = state_graph(self.spec.path, config, **self._checker)
+            if result.outcome is not Outcome.HOLDS:
+                raise MachineryError(
+                    f"{self.spec.module} at the bounds of {name}: {result.outcome.value}, so what "
+                    "is compared with it could be missed by the bound alone"
+                )
+            self._models[key] = Model(graph, self.spec)
+        return self._models[key]

@@ -40,7 +40,7 @@ def provenance(spec: Spec, adapter: type[Adapter], tools: Tools, *, fresh: bool)
         "versions": {"tla-mbt": version("tla-mbt"), **versions_of(adapter)},
         "digests": {
             **{path.name: file_digest(path) for path in modules},
-            "tla2tools.jar": tools.jar.digest,
+            "tla2tools.jar": tools.tlc.digest,
         },
         "processes": "fresh interpreters" if fresh else "forked from a host that only imported",
     }
@@ -59,7 +59,7 @@ def volatile(
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "java": str(tools.java.path),
-        "jar": str(tools.jar.path),
+        "jar": str(tools.tlc.path),
         "process_ids": {
             record.trace: list(record.process_ids)
             for result in (*replay.parts, *replay.second_pass)

@@ -14,9 +14,10 @@ from replay.models import Models
 from replay.parallel import Drivers
 from replay.record import RunRecord
 from tracegen.cover import transition_tour
+from tracegen.select import traces_of_paths
 from tracegen.spec import Spec
-from tracegen.tools import Tools
-from tracegen.trace import Trace, trace_of_path
+from tracegen.tlc import RunOptions
+from tracegen.trace import Trace
 from tracegen.values import to_python
 
 Cell = Literal["holds", "violated", "not observed", "not provoked"]
@@ -141,7 +142,7 @@ def replay_suite(
     adapter: type[Adapter],
     options: Mapping[str, str],
     models: Models,
-    tools: Tools,
+    checker: RunOptions,
     *,
     jobs: int = 1,
     fresh: bool = False,
@@ -178,7 +179,7 @@ def replay_suite(
 
         progress(stage, 0, len(part.traces))
         records = drivers.replay(spec, part.traces, crash_form, count)
-        return _result(spec, part, records, model, merges, tools)
+        return _result(spec, part, records, model, merges, checker)
 
     with Drivers(
         adapter_reference, workflow, options, jobs=jobs, fresh=fresh, limit=limit
@@ -202,13 +203,13 @@ def _result(
     records: Sequence[RunRecord],
     model: Model,
     merges: Mapping[str, Sequence[str]],
-    tools: Tools,
+    checker: RunOptions,
 ) -> PartResult:
     return PartResult(
         part=part,
         records=tuple(records),
         trackings=tuple(track(record, model, merges=merges) for record in records),
-        judgement=judge(spec, part.model, records, tools),
+        judgement=judge(spec, part.model, records, checker),
         transitions=model.graph.transitions,
         graph_digest=model.graph.digest,
     )
@@ -235,18 +236,8 @@ def plan_again(spec: Spec, result: PartResult, model: Model) -> Part | None:
     if not paths:
         return None
     name = f"{result.part.name}, second pass"
-    traces = tuple(
-        trace_of_path(
-            graph,
-            path,
-            name=f"{result.part.model}-again-{number:02}",
-            module=spec.module,
-            model=result.part.model,
-            params=spec.params,
-        )
-        for number, path in enumerate(paths, 1)
-    )
-    return Part(name, result.part.model, "what the first pass hid", traces)
+    traces = traces_of_paths(spec, result.part.model, graph, paths, f"{result.part.model}-again")
+    return Part(name, result.part.model, "what the first pass hid", tuple(traces))
 
 
 def edges_of_trace(model: Model, trace: Trace) -> list[int] | None:

@@ -12,7 +12,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tracegen.errors import MbtError
 
 _LEFT_BEHIND_AFTER_S = 24 * 3600.0
 _SIZES = "sizes.json"
+_FILLING = "mbt-filling-"
 
 
 @dataclass(frozen=True)
@@ -35,41 +37,36 @@ class Cache:
     def find(self, key: str) -> Path | None:
         """The entry's folder, to be read only, or None where there is no whole one."""
         entry = self._entry(key)
-        if not self.results or not entry.is_dir():
-            return None
-        return entry if _is_whole(entry) else None
+        return entry if self.results and _is_whole(entry) else None
 
-    def keep(self, key: str, fill: Callable[[Path], None]) -> Path | None:
-        """Make an entry of what `fill` writes into the folder it is given; return its folder.
+    @contextmanager
+    def filling(self) -> Iterator[Path]:
+        """A folder of one's own to fill, which goes away in the end unless it was kept.
 
-        None where results are off or the folder cannot be written: a cache is never the reason
-        that a run fails.
+        A cache that cannot be written to is never the reason that a run fails: the folder is then
+        elsewhere.
         """
-        if not self.results:
-            return None
+        folder = self._writable() if self.results else None
+        folder = Path(tempfile.mkdtemp(prefix=_FILLING, dir=folder))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def keep(self, key: str, folder: Path) -> Path | None:
+        """Make a filled folder the entry; return where it is now, None where it was not kept."""
         entry = self._entry(key)
+        if not self.results or folder.parent != self.root:
+            return None
         try:
+            _seal(folder)
             entry.parent.mkdir(parents=True, exist_ok=True)
-            self._sweep()
-            filling = Path(tempfile.mkdtemp(prefix="filling-", dir=self.root))
-        except OSError:
-            return None
-        try:
-            fill(filling)
-            _seal(filling)
             if entry.is_dir() and not _is_whole(entry):
-                shutil.rmtree(entry, ignore_errors=True)
-            try:
-                filling.rename(entry)
-            except OSError:  # another process was first
-                shutil.rmtree(filling, ignore_errors=True)
+                shutil.rmtree(entry)
+            folder.rename(entry)
+        except OSError:  # another process was first, or the disk is full
             return entry if _is_whole(entry) else None
-        except OSError:
-            shutil.rmtree(filling, ignore_errors=True)
-            return None
-        except BaseException:
-            shutil.rmtree(filling, ignore_errors=True)
-            raise
+        return entry
 
     def size(self) -> int:
         """Bytes in all entries."""
@@ -79,15 +76,16 @@ class Cache:
     def _entry(self, key: str) -> Path:
         return self.root / "entries" / key[:2] / key
 
-    def _sweep(self) -> None:
-        """Remove what killed processes left half filled."""
-        for folder in self.root.glob("filling-*"):
-            try:
-                abandoned = time.time() - folder.stat().st_mtime > _LEFT_BEHIND_AFTER_S
-            except OSError:
-                continue
-            if abandoned:
-                shutil.rmtree(folder, ignore_errors=True)
+    def _writable(self) -> Path | None:
+        """The root, without what killed processes left half filled; None where it is read only."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            for folder in self.root.glob(f"{_FILLING}*"):
+                if time.time() - folder.stat().st_mtime > _LEFT_BEHIND_AFTER_S:
+                    shutil.rmtree(folder)
+        except OSError:
+            return None
+        return self.root if os.access(self.root, os.W_OK) else None
 
 
 def open_cache(results: bool = True) -> Cache:

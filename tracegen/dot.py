@@ -168,15 +168,19 @@ def _read(path: Path) -> _Dump:
                 elif open_braces and _FRAME.fullmatch(line.removesuffix(b"\n")):
                     open_braces += line.count(b"{") - line.count(b"}")
                 else:
-                    raise DumpError(f"no dump has such a line: {_excerpt(line)}")
+                    raise DumpError(_not_understood(line))
         except (MbtError, ValueError, OverflowError) as error:
-            # The last line is the only one without a line break, and it is a brace.
-            reason = error if line.endswith(b"\n") else "the file is cut off here"
+            if not line.endswith(b"\n"):  # only the last brace has no line break
+                reason = "the file is cut off here"
+            elif isinstance(error, MbtError):
+                reason = str(error)
+            else:  # no number, one beyond 64 bits, no UTF-8
+                reason = _not_understood(line)
             raise DumpError(f"line {number}: {reason}") from None
     if not dump.states:
         raise DumpError(
-            "no state in it: the module did not parse, or no state is initial; "
-            "see what the checker printed"
+            "no state in it: the module did not parse, no state is initial, or the checker was "
+            "stopped; see what it printed"
         )
     if open_braces:
         raise DumpError(f"line {number}: the file is cut off here")
@@ -190,7 +194,8 @@ def _check_header(line: bytes) -> None:
             "name without _liveness"
         )
     if line != _HEADER:
-        raise DumpError(f"not a dump by TLC: it starts with {_excerpt(line)}")
+        start = f"starts with {_excerpt(line)}" if line else "is empty"
+        raise DumpError(f"not a dump by TLC: it {start}")
 
 
 def _graph(dump: _Dump) -> StateGraph:
@@ -241,6 +246,10 @@ def _variables(dump: _Dump, rows: npt.NDArray[np.int32]) -> list[str]:
     return variables
 
 
+def _not_understood(line: bytes) -> str:
+    return f"no dump has such a line: {_excerpt(line)}"
+
+
 def _excerpt(line: bytes) -> str:
-    text = line.decode(errors="replace").rstrip("\n")
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    text = line[:80].decode(errors="replace").rstrip("\n")
+    return text if len(line) <= 80 else f"{text}..."

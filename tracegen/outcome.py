@@ -51,7 +51,7 @@ class Outcome(Enum):
     @property
     def bad_input(self) -> bool:
         """Whether module or configuration are at fault, so that there is no verdict."""
-        return self in (Outcome.PARSE_ERROR, Outcome.CONFIG_ERROR)
+        return self in (Outcome.PARSE_ERROR, Outcome.CONFIG_ERROR, Outcome.EVALUATION_ERROR)
 
     @property
     def verdict(self) -> str:
@@ -72,6 +72,7 @@ _VIOLATIONS = frozenset(
 _DECIDED = _VIOLATIONS | {
     Outcome.HOLDS,
     Outcome.BOUNDED,
+    Outcome.SIMULATED,
     Outcome.DEADLOCK,
     Outcome.ASSUMPTION_FALSE,
     Outcome.NO_INITIAL_STATES,
@@ -85,6 +86,8 @@ _BY_CODE = {
     2116: Outcome.VIOLATED_LIVENESS,
     2114: Outcome.DEADLOCK,
     2104: Outcome.ASSUMPTION_FALSE,
+    2118: Outcome.NO_INITIAL_STATES,  # what -simulate says
+    2265: Outcome.EVALUATION_ERROR,  # a number beyond 32 bits
     2115: Outcome.CONFIG_ERROR,  # there is an INIT but no NEXT
     2146: Outcome.CONFIG_ERROR,  # an invariant with primes
     3002: Outcome.PARSE_ERROR,
@@ -104,8 +107,9 @@ _NO_MEMORY = re.compile(
     r"java\.lang\.OutOfMemoryError|insufficient memory for the Java Runtime Environment"
     r"|Could not reserve enough space|Invalid maximum heap size|Too small maximum heap"
 )
-_SUCCESS, _SIMULATION_RUNS, _FINISHED = 2193, {2188, 2269}, 2186
-_FOLLOWS = frozenset({2103, 2121, 2264})  # they say where, not what
+_SUCCESS, _SIMULATION_RUNS, _FINISHED = 2193, {2188}, 2186
+NOT_CAUSES = frozenset({2103, 2121, 2264})
+"""Messages that say where an error is or that a trace follows, not what is wrong."""
 
 
 def classify(
@@ -116,7 +120,7 @@ def classify(
         return Outcome.TIMEOUT
     if exit_code < 0:
         return Outcome.KILLED
-    errors = [message for message in output.errors if message.code not in _FOLLOWS]
+    errors = [message for message in output.errors if message.code not in NOT_CAUSES]
     if any(_NO_MEMORY.search(text) for text in (stderr, *_raw(output), *_texts(errors))):
         return Outcome.OUT_OF_MEMORY
     if errors:
@@ -135,8 +139,8 @@ def classify(
 
 
 def _of_error(output: CheckerOutput, first: Message, exit_code: int) -> Outcome:
-    # A failure wrapped in another (5006 in 1000) has its code among the nested messages.
-    for code in (first.code, *sorted(output.codes)):
+    # An exception (1000) has its cause, such as 5006, among the messages nested in it.
+    for code in (first.code, *(sorted(output.codes) if first.code == 1000 else ())):
         if code in _BY_CODE:
             return _BY_CODE[code]
         if any(code in codes for codes in _CONFIG_CODES):

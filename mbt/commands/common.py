@@ -1,0 +1,87 @@
+"""What the commands share: the SPEC argument, and the options of the checker."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+import specs
+from tracegen.cache import open_cache
+from tracegen.jvm import Processes
+from tracegen.spec import Spec, load_spec
+from tracegen.tlc import RunOptions
+from tracegen.tools import find_tools
+
+
+def spec_path(text: str) -> Path:
+    """Resolve SPEC: a file, else a module that comes with mbt (`specs/X.tla`, `X.tla` or `X`)."""
+    path = Path(text)
+    if path.exists():
+        return path
+    packaged = Path(specs.__file__).parent / Path(text).with_suffix(".tla").name
+    named = len(path.parts) == 1 or path.parts[:-1] == ("specs",)
+    return packaged if named and packaged.is_file() else path
+
+
+spec_argument = click.argument(
+    "spec_path", metavar="SPEC", type=str, callback=lambda context, parameter, text: spec_path(text)
+)
+
+
+@dataclass(frozen=True)
+class CheckerOptions:
+    """Which checker to use, and within which limits."""
+
+    java: Path | None
+    jar: Path | None
+    memory: int | None
+    timeout: float | None
+    cache: bool
+
+    def load(self, path: Path) -> Spec:
+        """Read a specification."""
+        return load_spec(path)
+
+    @contextmanager
+    def running(self) -> Iterator[RunOptions]:
+        """The options of runs; leaving the context ends those still running."""
+        with Processes() as processes:
+            yield RunOptions(
+                tools=find_tools(self.java, self.jar),
+                cache=open_cache(self.cache),
+                processes=processes,
+                memory_mb=self.memory,
+                timeout_s=self.timeout,
+            )
+
+
+def checker_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of the checker to a command, which gets them as `checker`."""
+
+    @click.option("--java", type=click.Path(path_type=Path), help="A Java launcher or JAVA_HOME.")
+    @click.option("--jar", type=click.Path(path_type=Path), help="A tla2tools.jar.")
+    @click.option("--memory", type=click.IntRange(16), metavar="MB", help="Java's heap.")
+    @click.option(
+        "--timeout", type=click.FloatRange(0.001), metavar="SECONDS", help="For a checker run."
+    )
+    @click.option("--no-cache", is_flag=True, help="Run the checker even where its result is kept.")
+    @functools.wraps(command)
+    def wrapped(
+        *arguments: Any,
+        java: Path | None,
+        jar: Path | None,
+        memory: int | None,
+        timeout: float | None,
+        no_cache: bool,
+        **options: Any,
+    ) -> Any:
+        checker = CheckerOptions(java, jar, memory, timeout, not no_cache)
+        return command(*arguments, checker=checker, **options)
+
+    return wrapped

@@ -1,0 +1,156 @@
+"""mbt replay: walk a model's traces on a real system and say what came of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from adapters.base import Adapter
+from adapters.host import HostError, MissingFramework
+from adapters.registry import UnknownAdapter, load_adapter, locate
+from mbt.commands.common import CheckerOptions, checker_options, spec_argument
+from mbt.commands.progress import Stages
+from replay.models import Models
+from replay.parts import Selection, plan_parts
+from replay.provenance import provenance, versions_of, volatile
+from replay.receipts import folder_name, summary, write_receipt
+from replay.suite import Replay, replay_suite
+from replay.tables import render, walk_picture
+from tracegen.errors import MachineryError, MbtError
+
+CONFORMS, DIVERGES = 0, 1
+
+
+@click.command()
+@spec_argument
+@click.option("--adapter", "adapter_name", required=True, metavar="NAME", help="The system to drive: a name, or FILE.py:CLASS.")
+@click.option("--model", "models", multiple=True, metavar="M", help="Only this part of the suite, or a model that is in no part.")
+@click.option("--cover", metavar="C", help="What the traces are to cover: states, transitions, pairs, counterexample.")
+@click.option("--traces", "trace_file", type=click.Path(dir_okay=False, path_type=Path), help="Replay the traces of a file instead (see `mbt traces`).")
+@click.option("--only", multiple=True, metavar="TRACE", help="Only the trace of this name.")
+@click.option("--option", "chosen", multiple=True, metavar="K=V", help="A concrete form of the adapter; see the line under the table.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Traces at a time; by default one a core.")
+@click.option("--fresh", is_flag=True, help="A fresh interpreter for every process, instead of a fork.")
+@click.option("--limit", type=click.FloatRange(0.001), default=60.0, show_default=True, metavar="SECONDS", help="How long a process may take for one step.")
+@click.option("--receipts", "receipts", type=click.Path(file_okay=False, path_type=Path), default=Path("receipts"), show_default=True, help="Where the receipt goes.")
+@click.option("--json", "as_json", is_flag=True, help="Print receipt.json instead of tables.")
+@checker_options
+def replay(
+    spec_path: Path,
+    adapter_name: str,
+    models: tuple[str, ...],
+    cover: str | None,
+    trace_file: Path | None,
+    only: tuple[str, ...],
+    chosen: tuple[str, ...],
+    jobs: int | None,
+    fresh: bool,
+    limit: float,
+    receipts: Path,
+    as_json: bool,
+    checker: CheckerOptions,
+) -> int:
+    """Replay the traces of SPEC on a system.
+
+    Ends with 0 where it conforms, 1 where it diverges or violates a property, 2 on wrong use, 3
+    where the machinery failed (which is never a verdict on the system).
+    """
+    started, began = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
+    spec = checker.load(spec_path)
+    adapter, reference = _adapter(adapter_name)
+    options = _options(adapter, adapter_name, chosen)
+    selection = Selection(models=models, cover=cover, file=trace_file, only=only)
+    with checker.running() as run, Stages(quiet=as_json) as stages:
+        graphs = Models(spec, run, on_run=stages.graph)
+        parts = plan_parts(spec, selection, run)
+        jobs = jobs or os.cpu_count() or 1
+        try:
+            found = replay_suite(
+                spec,
+                parts,
+                adapter_name,
+                reference,
+                adapter,
+                options,
+                graphs,
+                run,
+                jobs=jobs,
+                fresh=fresh,
+                limit=limit,
+                again=not only,
+                progress=stages.traces,
+            )
+        except MissingFramework as error:
+            extra = f'; install it with: pip install "tla-mbt[{adapter.extra}]"' if adapter.extra else ""
+            raise MbtError(f"adapter {adapter_name}: {error}{extra}") from error
+        except HostError as error:
+            raise MachineryError(str(error)) from error
+        content = summary(found, provenance(spec, adapter, run["tools"], fresh=fresh))
+        defaults = {name: option.default for name, option in adapter.options.items()}
+        folder = write_receipt(
+            receipts,
+            folder_name(found, defaults, selection.text),
+            found,
+            content,
+            volatile(
+                found,
+                run["tools"],
+                arguments=sys.argv,
+                started=started,
+                seconds=time.monotonic() - began,
+                jobs=jobs,
+            ),
+        )
+    if as_json:
+        click.echo(json.dumps(content, indent=1, ensure_ascii=False))
+    else:
+        _print(found, str(spec_path), adapter, folder)
+    return CONFORMS if found.conforms else DIVERGES
+
+
+def _print(found: Replay, spec_argument: str, adapter: type[Adapter], folder: Path) -> None:
+    console = Console()
+    runs = [pair for part in found.parts for pair in zip(part.records, part.trackings, strict=True)]
+    if len(runs) == 1:
+        record, tracking = runs[0]
+        console.print(walk_picture(record, tracking.divergence))
+    console.print(render(found, spec_argument, adapter.options, versions_of(adapter)))
+    console.print(f"\nreceipt: {folder}", style="dim", soft_wrap=True)
+
+
+def _adapter(name: str) -> tuple[type[Adapter], str]:
+    try:
+        reference = locate(name)
+        return load_adapter(reference), reference
+    except UnknownAdapter as error:
+        raise MbtError(str(error)) from error
+
+
+def _options(adapter: type[Adapter], name: str, chosen: tuple[str, ...]) -> Mapping[str, str]:
+    """Every option of an adapter, with the choice made or its default."""
+    options = {option: rule.default for option, rule in adapter.options.items()}
+    for text in chosen:
+        option, equals, value = text.partition("=")
+        if not equals:
+            raise MbtError(f"--option {text}: write it as NAME=VALUE")
+        if option not in options:
+            known = ", ".join(options) or "none"
+            raise MbtError(f"adapter {name} has no option {option!r}; known: {known}")
+        choices = adapter.options[option].choices
+        if choices and value not in choices:
+            raise MbtError(
+                f"--option {text}: {option} is one of {', '.join(choices)} "
+                f"({adapter.options[option].about})"
+            )
+        options[option] = value
+    if wrong := adapter.check_options(options):
+        raise MbtError(f"adapter {name}: {wrong}")
+    return options

@@ -1,0 +1,112 @@
+"""The parts of a replay: the specification's own suite, or what was asked for instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from replay.suite import Part
+from tracegen.errors import MbtError
+from tracegen.select import COVERS, select_traces
+from tracegen.spec import Spec, SuitePart
+from tracegen.tlc import RunOptions
+from tracegen.trace import Trace, read_traces
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What a user asked for; all of the suite where nothing.
+
+    Attributes:
+        models: parts of the suite by their models, or models that are in no part.
+        cover: instead of the part's own.
+        file: traces from a file instead.
+        only: names of traces.
+    """
+
+    models: tuple[str, ...] = ()
+    cover: str | None = None
+    file: Path | None = None
+    only: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """What was asked for, short, for the name of a receipt; empty where all of the suite."""
+        chosen = [*self.models, self.cover, self.file and self.file.stem, *self.only]
+        return "".join(f"+{word}" for word in chosen if word)
+
+
+def plan_parts(spec: Spec, selection: Selection, checker: RunOptions) -> list[Part]:
+    """Return the parts to replay.
+
+    Raises:
+        MbtError: nothing is left to replay, or something is asked for that is not there.
+    """
+    parts = _from_file(spec, selection) if selection.file else _from_suite(spec, selection, checker)
+    if selection.only:
+        known = [trace.name for part in parts for trace in part.traces]
+        if unknown := [name for name in selection.only if name not in known]:
+            raise MbtError(
+                f"no trace is named {unknown[0]!r}; "
+                f"there are {known[0]} to {known[-1]} (`mbt traces` writes them to a file)"
+            )
+        parts = [
+            replace(part, traces=tuple(t for t in part.traces if t.name in selection.only))
+            for part in parts
+        ]
+    parts = [part for part in parts if part.traces]
+    if not parts:
+        raise MbtError(
+            f"{spec.path.name} names no suite; say which model to walk with --model "
+            f"({', '.join(spec.models) or 'it has none: write a .cfg beside it'})"
+        )
+    return parts
+
+
+def _from_suite(spec: Spec, selection: Selection, checker: RunOptions) -> list[Part]:
+    if selection.cover is not None and selection.cover not in COVERS:
+        raise MbtError(f"unknown cover {selection.cover!r}; known: {', '.join(COVERS)}")
+    wanted: Sequence[SuitePart] = spec.suite
+    if selection.models:
+        wanted = [part for name in selection.models for part in _parts_of(spec, name)]
+    return [
+        Part(
+            part.name,
+            part.model,
+            selection.cover or part.cover,
+            tuple(select_traces(spec, part.model, selection.cover or part.cover, checker)),
+        )
+        for part in wanted
+    ]
+
+
+def _parts_of(spec: Spec, name: str) -> list[SuitePart]:
+    model = spec.model(name)
+    parts = [part for part in spec.suite if part.model == name]
+    violated = model.expect is not None and model.expect.verdict == "violated"
+    cover = "counterexample" if violated else "transitions"
+    return parts or [SuitePart(name=model.title or name, model=name, cover=cover)]
+
+
+def _from_file(spec: Spec, selection: Selection) -> list[Part]:
+    assert selection.file is not None
+    by_model: dict[str, list[Trace]] = {}
+    for trace in read_traces(selection.file):
+        if trace.module != spec.module:
+            raise MbtError(
+                f"{selection.file}: trace {trace.name} is of module {trace.module}, "
+                f"not of {spec.module}"
+            )
+        for number, step in enumerate(trace.steps, 1):
+            if spec.actions and step.action not in spec.actions:
+                raise MbtError(
+                    f"{selection.file}: trace {trace.name}, step {number}: {spec.module} has no "
+                    f"action {step.action!r}; known: {', '.join(spec.actions)}"
+                )
+        by_model.setdefault(spec.model(trace.model).name, []).append(trace)
+    return [
+        Part(f"{selection.file.name}, {model}", model, "file", tuple(traces))
+        for model, traces in by_model.items()
+        if not selection.models or model in selection.models
+    ]

@@ -1,0 +1,397 @@
+"""A specification: a TLA+ module with its named models, and what a TOML beside it says of them.
+
+`X.toml` beside `X.tla` gives the models their names and expected verdicts, and tells which actions
+are the tester's, where their parameters are read, and what a system lets anyone observe. Its shape
+is that of the classes here; the comments in specs/ResumeContract.toml explain it by example. A
+module without a TOML has one model, its same-named .cfg, and can be checked and dumped.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from tracegen.cfg import Config, read_config
+from tracegen.errors import MbtError
+from tracegen.module import Module, read_module
+from tracegen.parser import parse_value
+from tracegen.tomlplace import line_of
+from tracegen.trace import Step, ValuePath, ValuePathError
+from tracegen.values import Value, from_python
+
+Cover = Literal["states", "transitions", "pairs", "paths", "walks", "counterexample"]
+
+
+class SpecError(MbtError):
+    """A specification cannot be loaded; the message names file, line and what is known."""
+
+
+def _parsed_path(text: object) -> object:
+    if not isinstance(text, str):
+        raise ValueError("a path to a value is a string, like ckpts[-1].task")
+    try:
+        return ValuePath.parse(text)
+    except ValuePathError as error:
+        raise ValueError(str(error)) from None
+
+
+_ValuePath = Annotated[ValuePath, BeforeValidator(_parsed_path)]
+Names = tuple[str, ...]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
+    )
+
+
+class Expect(_Table):
+    """What a model's check has to come out as. Figures that are None may be any."""
+
+    verdict: Literal["holds", "violated", "deadlock", "bounded", "assumption false"]
+    property: str | None = None
+    generated: int | None = None
+    distinct: int | None = None
+    states: int | None = None
+    """Of the counterexample."""
+    depth: int | None = None
+
+
+class _ModelTable(_Table):
+    title: str = ""
+    cfg: str
+    expect: Expect | None = None
+    slow: bool = False
+
+
+class Property(_Table):
+    """A property by its short name: an invariant, the variables it reads, what provokes it."""
+
+    invariant: str
+    title: str = ""
+    reads: Names = ()
+    provoked: str | None = None
+    """The operator of the `observed` module that says from the events whether it was."""
+    when: str = ""
+    branches: bool = False
+    """Also asked of each branch, over inherited and own effects."""
+    poison: bool = False
+    """Judged where a poisoned output was refused."""
+
+
+class Poisoned(_Table):
+    """A step is poisoned where the value at a path in the state after it is this one."""
+
+    at: _ValuePath
+    equals: bool | int | str = Field(alias="is")
+
+
+class Action(_Table):
+    """How an action of the model is driven; see docs/driving.md."""
+
+    kind: Literal["stimulus", "response"]
+    delivery: Literal["call", "branch", "kill"] | None = None
+    tester: Mapping[str, _ValuePath] = {}
+    """Parameters that are ours to choose, and where the state after the step shows them."""
+    system: Mapping[str, _ValuePath] = {}
+    """Parameters that the system chooses."""
+    needs: Literal["parked", "answered", "held", "complete"] | None = None
+    answers: bool = False
+    drains: bool = False
+    parks: bool = False
+    appends: Mapping[str, str] = {}
+    """Driven variable -> the parameter that a delivery appends to it, or "outcome"."""
+    counts: str | None = None
+    """The driven variable that a delivery adds 1 to."""
+    poisoned: Poisoned | None = None
+
+    @property
+    def params(self) -> Mapping[str, ValuePath]:
+        """All parameters."""
+        return {**self.tester, **self.system}
+
+    def poisons(self, step: Step) -> bool:
+        """Whether a step of this action is one with a poisoned output."""
+        rule = self.poisoned
+        return rule is not None and rule.at.read(step.state) == from_python(rule.equals)
+
+
+class Variables(_Table):
+    """What becomes of each variable of the model in a run of a real system."""
+
+    driven: Names = ()
+    observed: Names = ()
+    history: Names = ()
+    ledger: str | None = None
+    computed: Mapping[str, str] = {}
+    """Variable -> the operator of the `observed` module that computes it from the events."""
+    monotone: Names = ()
+
+
+class Explain(_Table):
+    """The Boolean constants among which explanations are looked for."""
+
+    switches: Names = ()
+    poison_only: Names = ()
+
+
+class SuitePart(_Table):
+    """Traces of the default suite."""
+
+    name: str
+    model: str
+    cover: Cover
+
+
+class _SpecTable(_Table):
+    module: str
+    title: str = ""
+    point: Names = ()
+    null: str | None = None
+    observed: str | None = None
+    workflow: Mapping[str, str] = {}
+    models: Mapping[str, _ModelTable]
+    properties: Mapping[str, Property] = {}
+    actions: Mapping[str, Action] = {}
+    variables: Variables = Variables()
+    explain: Explain = Explain()
+    suite: tuple[SuitePart, ...] = ()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A named configuration of the module."""
+
+    name: str
+    title: str
+    config: Config
+    expect: Expect | None = None
+    slow: bool = False
+    """Checked when named, not by default."""
+
+    @cached_property
+    def constants(self) -> Mapping[str, Value]:
+        """The values that its configuration gives to constants."""
+        return {name: parse_value(text) for name, text in self.config.constants.items()}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A module and all that is said of it."""
+
+    path: Path
+    """Of the module."""
+    source: Module = field(repr=False)
+    title: str
+    models: Mapping[str, Model]
+    """In the order of the file, as all mappings here."""
+    properties: Mapping[str, Property]
+    actions: Mapping[str, Action]
+    variables: Variables
+    point: Names
+    """The variables that a program point is read from."""
+    null: str | None
+    """How "nothing" is written in the model."""
+    workflow: Mapping[str, str]
+    """Role -> constant handed to an adapter."""
+    observed: str | None
+    """The module that computes history variables and says what was provoked."""
+    explain: Explain
+    suite: tuple[SuitePart, ...]
+
+    @property
+    def module(self) -> str:
+        """The name of the module."""
+        return self.source.name
+
+    @property
+    def params(self) -> Mapping[str, Mapping[str, ValuePath]]:
+        """Action -> parameter -> where it is read in the state after the step."""
+        return {name: action.params for name, action in self.actions.items()}
+
+    def model(self, name: str | None = None) -> Model:
+        """A model by name; without a name the only one. Raises SpecError, which lists them."""
+        known = ", ".join(self.models)
+        if name is None:
+            if len(self.models) == 1:
+                return next(iter(self.models.values()))
+            raise SpecError(f"{self.path} has several models; name one with --model: {known}")
+        if name not in self.models:
+            raise SpecError(f"{self.path} has no model {name!r}; known: {known}")
+        return self.models[name]
+
+
+def packaged_specs() -> Path:
+    """The folder of the modules that come with mbt."""
+    return Path(__file__).resolve().parent.parent / "specs"
+
+
+def find_spec(name: str) -> Path:
+    """The module that a path, or the bare name of a packaged module, stands for.
+
+    Raises SpecError, which lists the packaged modules.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    packaged = packaged_specs() / f"{name.removesuffix('.tla')}.tla"
+    if path.name == name and packaged.is_file():
+        return packaged
+    known = ", ".join(sorted(file.stem for file in packaged_specs().glob("*.tla")))
+    raise SpecError(f"no file {name}; give the path of a .tla file, or a packaged module: {known}")
+
+
+def load_spec(path: Path) -> Spec:
+    """Load a module with its TOML and configurations.
+
+    Raises SpecError or ConfigError, which name the file and, where there is one, the line.
+    """
+    module = read_module(path)
+    toml = path.with_suffix(".toml")
+    if toml.is_file():
+        return _from_toml(toml, module)
+    config = path.with_suffix(".cfg")
+    if not config.is_file():
+        raise SpecError(
+            f"{path} has neither {toml.name} nor {config.name} beside it; "
+            "write a .cfg that says what to check"
+        )
+    table = _SpecTable(module=module.name, models={})
+    only = Model(name=module.name, title=config.name, config=read_config(config))
+    return _spec(module, table, {only.name: only})
+
+
+def _spec(module: Module, table: _SpecTable, models: Mapping[str, Model]) -> Spec:
+    return Spec(
+        path=module.path,
+        source=module,
+        title=table.title,
+        models=models,
+        properties=table.properties,
+        actions=table.actions,
+        variables=table.variables,
+        point=table.point,
+        null=table.null,
+        workflow=table.workflow,
+        observed=table.observed,
+        explain=table.explain,
+        suite=table.suite,
+    )
+
+
+def _from_toml(path: Path, module: Module) -> Spec:
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = _SpecTable.model_validate(_frozen(tomllib.loads(text)))
+    except OSError as error:
+        raise SpecError(f"cannot read {path}: {error.strerror}") from None
+    except tomllib.TOMLDecodeError as error:
+        reason, _, where = str(error).rpartition(" (at line ")
+        line = f":{where.partition(',')[0]}" if reason else ""
+        raise SpecError(f"{path}{line}: not TOML: {error}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path}: not a text file: {error.reason}") from None
+    except ValidationError as error:
+        raise SpecError(_first_problem(path, text, error)) from None
+    models = {}
+    for name, model in table.models.items():
+        config = path.parent / model.cfg
+        if not config.is_file():
+            where = _at(path, text, ("models", name, "cfg"))
+            raise SpecError(f"{where}: models.{name}.cfg: there is no file {config}")
+        models[name] = Model(name, model.title, read_config(config), model.expect, model.slow)
+    for place, name, what, known in _references(table, models, module):
+        if name not in known:
+            raise SpecError(
+                f"{_at(path, text, place)}: {'.'.join(map(str, place))}: no {what} {name!r} "
+                f"(known: {', '.join(known) or 'none'})"
+            )
+    return _spec(module, table, models)
+
+
+_Place = tuple[str | int, ...]
+
+
+def _references(
+    table: _SpecTable, models: Mapping[str, Model], module: Module
+) -> Iterable[tuple[_Place, str, str, Iterable[str]]]:
+    """Every name that has to be known somewhere else: its place, itself, what it is, the known."""
+    constants, variables = module.constants, module.variables
+    definitions = sorted(module.definitions)
+    yield ("module",), table.module, "module", (module.name,)
+    for variable in table.point:
+        yield ("point",), variable, "variable", variables
+    if table.null is not None:
+        yield ("null",), table.null, "constant", constants
+    for role, constant in table.workflow.items():
+        yield ("workflow", role), constant, "constant", constants
+    for name, model in models.items():
+        if model.expect and model.expect.property is not None:
+            checked = (*model.config.invariants, *model.config.properties)
+            yield ("models", name, "expect"), model.expect.property, "checked property", checked
+    for name, rule in table.properties.items():
+        yield ("properties", name, "invariant"), rule.invariant, "definition", definitions
+        for variable in rule.reads:
+            yield ("properties", name, "reads"), variable, "variable", variables
+    for name, action in table.actions.items():
+        yield ("actions", name), name, "definition", definitions
+        paths = [*action.params.values(), *([action.poisoned.at] if action.poisoned else [])]
+        for variable in (path.variable for path in paths):
+            yield ("actions", name), variable, "variable", variables
+        for variable in (*action.appends, *([action.counts] if action.counts else [])):
+            yield ("actions", name), variable, "variable", variables
+    kinds: Mapping[str, Any] = vars(table.variables)
+    for kind, names in kinds.items():
+        for variable in [names] if isinstance(names, str) else names or ():
+            yield ("variables", kind), variable, "variable", variables
+    for constant in (*table.explain.switches, *table.explain.poison_only):
+        yield ("explain",), constant, "constant", constants
+    for number, part in enumerate(table.suite):
+        yield ("suite", number), part.model, "model", models
+
+
+def _first_problem(path: Path, text: str, error: ValidationError) -> str:
+    errors = error.errors(include_url=False)
+    # A key that is misspelt is missing too; the first says more.
+    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")
+    place: _Place = first["loc"]
+    message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        known = ", ".join(_known_keys(place[:-1]))
+        message = f"unknown key{f' (known: {known})' if known else ''}"
+    return f"{_at(path, text, place)}: {'.'.join(map(str, place))}: {message}"
+
+
+_TABLES: Mapping[str, type[_Table]] = {
+    "models": _ModelTable,
+    "properties": Property,
+    "actions": Action,
+    "variables": Variables,
+    "explain": Explain,
+    "suite": SuitePart,
+    "expect": Expect,
+    "poisoned": Poisoned,
+}
+
+
+def _known_keys(place: _Place) -> list[str]:
+    table = next((_TABLES[str(part)] for part in reversed(place) if part in _TABLES), _SpecTable)
+    return [entry.alias or name for name, entry in table.model_fields.items()]
+
+
+def _at(path: Path, text: str, place: _Place) -> str:
+    line = line_of(text, place)
+    return f"{path}:{line}" if line else str(path)
+
+
+def _frozen(data: object) -> object:
+    """The same with tuples for lists."""
+    if isinstance(data, dict):
+        return {key: _frozen(value) for key, value in data.items()}
+    return tuple(map(_frozen, data)) if isinstance(data, list) else data
