@@ -309,7 +309,7 @@ def main() -> None:
     except (ImportError, UnknownAdapter) as error:
         control.send({"missing": str(error)})
         return
-    control.send({"threads": len(os.listdir("/proc/self/task"))})
+    control.send({"threads": len(list(Path("/proc/self/task").iterdir()))})
     server.serve()
 
 

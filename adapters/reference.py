@@ -106,7 +106,10 @@ class Store:
             " SELECT id, parent, task, output, consumed, waiting FROM line ORDER BY id",
             (checkpoint,),
         ).fetchall()
-        return [Checkpoint(*row[:5], bool(row[5])) for row in rows]
+        return [
+            Checkpoint(number, parent, task, output, consumed, bool(waiting))
+            for number, parent, task, output, consumed, waiting in rows
+        ]
 
     def close(self) -> None:
         """Close the connection."""
@@ -126,7 +129,9 @@ class Reference(ResumeAdapter):
             "skip,reexec", (), "what NondetRecovery decides, by ordinal of the recovery"
         ),
         "crash_at": Option(
-            "body", ("body", "boundary"), "where a kill lands: inside a task's body or between calls"
+            "body",
+            ("body", "boundary"),
+            "where a kill lands: inside a task's body or between calls",
         ),
         "rearm": Option("no", ("no", "yes"), "ask again when the gated task is executed again"),
         **RE_ANSWER,
@@ -140,7 +145,9 @@ class Reference(ResumeAdapter):
         **STRAY,
         "validate": Option("yes", ("yes", "no"), "whether outputs are held to the schema"),
         "interrupt_gate": Option(
-            "yes", ("yes", "no"), "whether the run can be held between task gate-1 and the interrupt"
+            "yes",
+            ("yes", "no"),
+            "whether the run can be held between task gate-1 and the interrupt",
         ),
     }
 

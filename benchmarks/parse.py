@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -209,17 +210,18 @@ def peer(reader: str, size: str, command: list[str]) -> PeerReading:
 
 def show(readings: list[Reading], others: list[PeerReading], about: dict[str, str]) -> None:
     """Print both tables."""
-    ours = Table(title="reading a dump, against the TLC run that wrote it (limits: <)")
+    title = "reading a dump, against the TLC run that wrote it (limits: <)"
+    ours = Table(title=title, box=box.SIMPLE)
     for heading in ("size", "states", "transitions", "dump MB", "TLC s", "read s", "read / TLC",
                     "peak MB"):  # fmt: skip
-        ours.add_column(heading, justify="right")
+        ours.add_column(heading, justify="right", no_wrap=True)
     for r in readings:
         ours.add_row(
             r.size, f"{r.states:,}", f"{r.transitions:,}", f"{r.dump_mb:.1f}", f"{r.tlc_s:.1f}",
             f"{r.read_s:.2f}", f"{r.part_of_tlc:.2f}{_limit(r.most_of_tlc)}",
             f"{r.peak_mb:.0f}{_limit(r.most_mb)}",
         )  # fmt: skip
-    beside = Table(title="other readers")
+    beside = Table(title="other readers", box=box.SIMPLE)
     for heading in ("reader", "size", "read s", "what it found, or why it did not"):
         beside.add_column(heading)
     for p in others:

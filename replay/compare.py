@@ -156,6 +156,7 @@ def track(
         if micro.folded:
             continue
         view = model.view(micro.observed)
+        ways: list[tuple[tuple[int, ...], int]]
         if micro.part == "start":
             ways = [((), s) for s in model.graph.initial]
         elif micro.poison and micro.at == "refused":

@@ -160,7 +160,11 @@ class _Walk:
 
     def where(self) -> str:
         """Where the run stands, for a reader."""
-        return f"the run was held at task {self.task}" if self.at == "held" else f"the run was {self.at}"
+        return (
+            f"the run was held at task {self.task}"
+            if self.at == "held"
+            else f"the run was {self.at}"
+        )
 
     # -- program points ----------------------------------------------------------------
 
@@ -242,7 +246,9 @@ class _Walk:
         raw = report["observed"].get("frontier")
         if isinstance(raw, int):
             if raw < self.frontier:
-                self.facts.append(f"rebuilt: the store's frontier fell from {self.frontier} to {raw}")
+                self.facts.append(
+                    f"rebuilt: the store's frontier fell from {self.frontier} to {raw}"
+                )
             self.frontier = max(self.frontier, raw)
 
     def read_ledger(self) -> list[int]:
@@ -312,9 +318,7 @@ class _Walk:
             if value is not None:
                 self.driven[name].append(value)
 
-    def deliver(
-        self, index: int, name: str, action: Action, params: Mapping[str, Any]
-    ) -> None:
+    def deliver(self, index: int, name: str, action: Action, params: Mapping[str, Any]) -> None:
         """Make the call in the run's own process."""
         before = self.at
         report = self.running().call(name, params)
@@ -392,9 +396,7 @@ class _Walk:
             self.deaths.append(Death(process.ordinal, index, "exception", None))
             self.processes += 1
             process.ordinal = self.processes
-            process.ask(
-                {"op": "succeed", "process": self.processes, "recovery": self.recoveries}
-            )
+            process.ask({"op": "succeed", "process": self.processes, "recovery": self.recoveries})
         found = process.ask({"op": "observe"})
         digest = process.ask({"op": "digest"})["digest"]
         durable = found["observed"].get("frontier")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from replay.compare import Model, track
@@ -48,13 +50,16 @@ def explain(
     smallest: tuple[Faults, ...] = ()
     stopped: dict[Faults, str] = {}
     for size in range(min(MOST_SWITCHES, len(spec.explain.switches)) + 1):
-        admitting = []
-        for faults in _sets(spec, size):
-            name = _first_not_admitted(spec, parts, model_of, merges, faults)
-            if name is None:
-                admitting.append(faults)
-            else:
-                stopped[faults] = name
+        sets = list(_sets(spec, size))
+        # A set costs a run of the checker or two: they go side by side.
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            names = list(
+                pool.map(
+                    lambda faults: _first_not_admitted(spec, parts, model_of, merges, faults), sets
+                )
+            )
+        stopped |= {faults: n for faults, n in zip(sets, names, strict=True) if n is not None}
+        admitting = [faults for faults, n in zip(sets, names, strict=True) if n is None]
         if smallest:
             return Explanation(smallest, tuple(admitting), stopped)
         smallest = tuple(admitting)

@@ -42,12 +42,15 @@ class Judgement:
         findings: every (property, observed state) that fails, in the order of the runs.
         provoked: property -> names of the traces that provoked it.
         judged: property -> how many observed states it was evaluated on.
+        set_aside: properties that were observed but not at issue, since a poisoned output was
+            refused in every run.
         module_digest: SHA-256 of the generated module.
     """
 
     findings: tuple[Finding, ...]
     provoked: dict[str, tuple[str, ...]]
     judged: dict[str, int]
+    set_aside: frozenset[str]
     module_digest: str
 
 
@@ -112,9 +115,18 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
             if index in stirred:
                 provoked[name].setdefault(state.trace)
     digest = hashlib.sha256(text.encode()).hexdigest()
+    aside = {n for n, rule in spec.properties.items() if not rule.poison and not judged[n]}
     return Judgement(
-        tuple(findings), {name: tuple(traces) for name, traces in provoked.items()}, judged, digest
+        findings=tuple(findings),
+        provoked={name: tuple(traces) for name, traces in provoked.items()},
+        judged=judged,
+        set_aside=frozenset(aside) if all(_refused(run) for run in records) else frozenset(),
+        module_digest=digest,
     )
+
+
+def _refused(run: RunRecord) -> bool:
+    return any(micro.poison and micro.at == "refused" for micro in run.micro)
 
 
 def _states_of_run(
@@ -124,7 +136,7 @@ def _states_of_run(
     events: list[Event] = []
     log = len(logs) + 1
     logs.append(())
-    refused = any(micro.poison and micro.at == "refused" for micro in run.micro)
+    refused = _refused(run)
     for index, micro in enumerate(run.micro):
         events += micro.events
         properties = _observable(spec, micro, events)
@@ -134,7 +146,7 @@ def _states_of_run(
             _State(run.trace, index, 0, log, len(events), properties, _values(spec, micro))
         )
     logs[log - 1] = tuple(events)
-    asked = tuple(name for name, rule in spec.properties.items() if rule.branches)
+    asked = tuple(name for name, rule in spec.properties.items() if rule.branches and not refused)
     for branch in run.branches:
         effects = _branch_effects(branch)
         logs.append(effects)
@@ -206,7 +218,7 @@ def _module(
             "  /\\ id = i",
             *(f"  {line}" for line in assigned),
             f"ObservedNext == FALSE /\\ UNCHANGED <<id, {', '.join(variables)}>>",
-            "Judged == LET s == States[id] IN PrintT(<<\"judged\", id,",
+            'Judged == LET s == States[id] IN PrintT(<<"judged", id,',
             *_choice(fails),
             "  ,",
             *_choice(provoked),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from replay.compare import Model
@@ -11,7 +12,7 @@ from tracegen.tlc import Outcome, RunOptions, state_graph
 
 
 class Models:
-    """Makes each state graph once."""
+    """Makes each state graph once; any number of threads may ask."""
 
     def __init__(
         self,
@@ -23,6 +24,8 @@ class Models:
         self._checker = checker
         self._on_run = on_run
         self._models: dict[tuple[str, frozenset[str]], Model] = {}
+        self._locks: dict[tuple[str, frozenset[str]], threading.Lock] = {}
+        self._lock = threading.Lock()
 
     def __call__(self, name: str, faults: frozenset[str]) -> Model:
         """Return the graph at the bounds of a model, under exactly these switches.
@@ -31,16 +34,22 @@ class Models:
             MachineryError: the checker did not explore the whole space.
         """
         key = (name, faults)
-        if key not in self._models:
-            self._on_run(f"{name} under {', '.join(sorted(faults)) or 'no fault'}")
-            config = self.spec.models[name].config.with_constants(
-                {switch: switch in faults for switch in self.spec.explain.switches}
-            )
-            result, graph = state_graph(self.spec.path, config, **self._checker)
-            if result.outcome is not Outcome.HOLDS:
-                raise MachineryError(
-                    f"{self.spec.module} at the bounds of {name}: {result.outcome.value}, so what "
-                    "is compared with it could be missed by the bound alone"
-                )
-            self._models[key] = Model(graph, self.spec)
+        with self._lock:
+            lock = self._locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self._models:
+                self._models[key] = self._make(name, faults)
         return self._models[key]
+
+    def _make(self, name: str, faults: frozenset[str]) -> Model:
+        self._on_run(f"{name} under {', '.join(sorted(faults)) or 'no fault'}")
+        config = self.spec.models[name].config.with_constants(
+            {switch: switch in faults for switch in self.spec.explain.switches}
+        )
+        result, graph = state_graph(self.spec.path, config, **self._checker)
+        if result.outcome is not Outcome.HOLDS:
+            raise MachineryError(
+                f"{self.spec.module} at the bounds of {name}: {result.outcome.value}, so what "
+                "is compared with it could be missed by the bound alone"
+            )
+        return Model(graph, self.spec)

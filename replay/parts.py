@@ -85,8 +85,13 @@ def _parts_of(spec: Spec, name: str) -> list[SuitePart]:
     model = spec.model(name)
     parts = [part for part in spec.suite if part.model == name]
     violated = model.expect is not None and model.expect.verdict == "violated"
-    cover = "counterexample" if violated else "transitions"
-    return parts or [SuitePart(name=model.title or name, model=name, cover=cover)]
+    return parts or [
+        SuitePart(
+            name=model.title or name,
+            model=name,
+            cover="counterexample" if violated else "transitions",
+        )
+    ]
 
 
 def _from_file(spec: Spec, selection: Selection) -> list[Part]:

@@ -47,7 +47,13 @@ def provenance(spec: Spec, adapter: type[Adapter], tools: Tools, *, fresh: bool)
 
 
 def volatile(
-    replay: Replay, tools: Tools, *, arguments: Sequence[str], started: str, seconds: float, jobs: int
+    replay: Replay,
+    tools: Tools,
+    *,
+    arguments: Sequence[str],
+    started: str,
+    seconds: float,
+    jobs: int,
 ) -> Mapping[str, Any]:
     """The other part: what differs from one replay to the next."""
     return {

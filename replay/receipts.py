@@ -51,10 +51,14 @@ def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
                 "title": rule.title,
                 "invariant": rule.invariant,
                 "verdict": replay.cell(name),
-                "violating": {
-                    r.part.name: list(r.violating(name)) for r in replay.parts if r.violating(name)
+                "parts": {
+                    result.part.name: {
+                        "verdict": result.cell(name),
+                        "provoked_by": len(result.judgement.provoked[name]),
+                        "violated_at": _first_findings(result, name),
+                    }
+                    for result in replay.parts
                 },
-                "provoked_by": sum(len(r.judgement.provoked[name]) for r in replay.parts),
             }
             for name, rule in spec.properties.items()
         },
@@ -62,6 +66,16 @@ def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
         "parts": [_part(replay, result) for result in replay.parts],
         "second_pass": [_part(replay, result) for result in replay.second_pass],
     }
+
+
+def _first_findings(result: PartResult, name: str) -> dict[str, int]:
+    """Where a property first fails: run (or run/branch) -> index of the micro-step."""
+    first: dict[str, int] = {}
+    for finding in result.judgement.findings:
+        if finding.property == name:
+            where = f"{finding.trace}/{finding.branch}" if finding.branch else finding.trace
+            first.setdefault(where, finding.micro)
+    return first
 
 
 def _explanation(replay: Replay) -> dict[str, Any] | None:
@@ -91,7 +105,6 @@ def _part(replay: Replay, result: PartResult) -> dict[str, Any]:
         "unobserved": result.unobserved(replay.spec),
         "transitions": result.transitions,
         "covered": len(result.covered),
-        "findings": [asdict(finding) for finding in result.judgement.findings],
         "divergences": [
             {"trace": record.trace, **divergence_data(tracking.divergence)}
             for record, tracking in zip(result.records, result.trackings, strict=True)
@@ -143,14 +156,29 @@ def _micro_data(micro: MicroStep, before: Mapping[str, Any]) -> dict[str, Any]:
         "error": micro.error,
         "poison": micro.poison,
         "folded": micro.folded,
-        "raw": micro.raw,
+        # Beside the model's variables: only where it says more than they do.
+        "raw": {n: v for n, v in (micro.raw or {}).items() if v != micro.observed.get(n)},
     }
     # What says nothing is left out: a line is read by people, too.
-    return {name: value for name, value in data.items() if value not in (None, False, [], {}, "")}
+    return _telling(data)
+
+
+def _telling(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that say something; a number always does."""
+    return {
+        name: value
+        for name, value in data.items()
+        if value not in (None, "", [], {}, ()) and value is not False
+    }
 
 
 def _event_data(event: Event) -> dict[str, Any]:
-    return {name: value for name, value in asdict(event).items() if value not in (0, "")}
+    data = asdict(event)
+    if event.kind not in {"exec", "recover"}:
+        del data["frontier"]
+        if event.kind not in {"effect", "poison"}:
+            del data["task"]
+    return _telling(data)
 
 
 def folder_name(replay: Replay, defaults: Mapping[str, str], selection: str) -> str:
@@ -171,7 +199,7 @@ def write_receipt(
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".receipt-", dir=root))
     try:
-        (staging / "receipt.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        (staging / "receipt.json").write_text(_readable(content) + "\n")
         with (staging / "runs.jsonl").open("w") as lines:
             for result in (*replay.parts, *replay.second_pass):
                 for record in result.records:
@@ -188,6 +216,18 @@ def write_receipt(
         shutil.rmtree(staging, ignore_errors=True)
         raise
     return target
+
+
+def _readable(value: Any, depth: int = 4, indent: str = "") -> str:
+    """JSON with a line an entry down to a depth, and what is deeper in one line."""
+    inside = indent + " "
+    if depth and isinstance(value, dict) and value:
+        rows = (f"{json.dumps(k)}: {_readable(v, depth - 1, inside)}" for k, v in value.items())
+        return "{\n" + ",\n".join(inside + row for row in rows) + f"\n{indent}}}"
+    if depth and isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        rows = (_readable(item, depth - 1, inside) for item in value)
+        return "[\n" + ",\n".join(inside + row for row in rows) + f"\n{indent}]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 @contextmanager

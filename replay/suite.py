@@ -20,7 +20,7 @@ from tracegen.tlc import RunOptions
 from tracegen.trace import Trace
 from tracegen.values import to_python
 
-Cell = Literal["holds", "violated", "not observed", "not provoked"]
+Cell = Literal["holds", "violated", "not observed", "not provoked", "not judged"]
 REFERENCE: frozenset[str] = frozenset()
 
 
@@ -95,6 +95,8 @@ class PartResult:
         """The verdict on a property over this part."""
         if self.violating(name):
             return "violated"
+        if name in self.judgement.set_aside:
+            return "not judged"
         if not self.judgement.judged[name]:
             return "not observed"
         return "holds" if self.judgement.provoked[name] else "not provoked"
@@ -118,7 +120,13 @@ class Replay:
     def cell(self, name: str) -> Cell:
         """The verdict on a property over the whole suite: the gravest of its parts."""
         cells = [result.cell(name) for result in self.parts]
-        order: tuple[Cell, ...] = ("violated", "holds", "not provoked", "not observed")
+        order: tuple[Cell, ...] = (
+            "violated",
+            "holds",
+            "not provoked",
+            "not observed",
+            "not judged",
+        )
         return next(cell for cell in order if cell in cells)
 
     @property
@@ -253,7 +261,8 @@ def edges_of_trace(model: Model, trace: Trace) -> list[int] | None:
         there = number_of(step.state)
         if here is None or there is None:
             return None
-        taken = next((e.id for e in model.edges[here].get(step.action, ()) if e.target == there), None)
+        leaving = model.edges[here].get(step.action, ())
+        taken = next((edge.id for edge in leaving if edge.target == there), None)
         if taken is None:
             return None
         edges.append(taken)

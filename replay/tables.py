@@ -22,6 +22,7 @@ STYLE: Mapping[Cell, tuple[str, str]] = {
     "violated": ("✗", "red"),
     "not observed": ("not observed", "yellow"),
     "not provoked": ("not provoked", "yellow"),
+    "not judged": ("not judged", "dim"),
 }
 
 
@@ -96,21 +97,21 @@ def _heading(replay: Replay, versions: Mapping[str, str]) -> Text:
     what = ", ".join(f"{name} {version}" for name, version in versions.items()) or replay.adapter
     chosen = "  ".join(f"{name}={value}" for name, value in replay.options.items())
     return Text.assemble(
-        (f"{replay.spec.module} on {what}\n", "bold"), (f"options: {chosen}" if chosen else "", "dim")
+        (f"{replay.spec.module} on {what}\n", "bold"),
+        (f"options: {chosen}" if chosen else "", "dim"),
     )
 
 
 def _properties(replay: Replay) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("property")
-    table.add_column("")
     table.add_column("verdict")
     for result in replay.parts:
         table.add_column(result.part.name, justify="right")
     for name, rule in replay.spec.properties.items():
         mark, style = STYLE[replay.cell(name)]
         cells = [_part_cell(result, name) for result in replay.parts]
-        table.add_row(name, rule.title, Text(mark, style), *cells)
+        table.add_row(f"{name:3} {rule.title}", Text(mark, style), *cells)
     return table
 
 
@@ -119,9 +120,8 @@ def _part_cell(result: PartResult, name: str) -> Text:
     if violating:
         return Text(f"✗ in {violating} of {len(result.records)}", "red")
     cell = result.cell(name)
-    if cell == "holds":
-        return Text(f"✓ provoked by {len(result.judgement.provoked[name])}", "green")
-    return Text(cell, "yellow")
+    provoked = len(result.judgement.provoked[name])
+    return Text(f"✓ of {provoked}", "green") if cell == "holds" else Text(cell, STYLE[cell][1])
 
 
 def _parts(replay: Replay) -> Table:
@@ -131,10 +131,10 @@ def _parts(replay: Replay) -> Table:
         "\nmodel",
         "\ntraces",
         "\nsteps",
-        "\napplicable",
-        "micro-steps\ncompared",
-        "with something\nunobserved",
-        "traces that\ndiverge",
+        "appli-\ncable",
+        "compared\nat",
+        "unob-\nserved",
+        "\ndiverge",
         "transitions\ncovered",
     ):
         table.add_column(title, justify="left" if title == "\nmodel" else "right")
@@ -227,8 +227,7 @@ def walk_picture(record: RunRecord, divergence: Divergence | None) -> Table:
             "" if micro.step is None else str(micro.step + 1),
             str(micro.process),
             action + ("  [poisoned]" if micro.poison else ""),
-            (micro.at or "")
-            + (f": {micro.error['type']}" if micro.error is not None else ""),
-            "all as in the model" if index == 0 and not here else " ".join(changed),
+            (micro.at or "") + (f": {micro.error['type']}" if micro.error is not None else ""),
+            " ".join(changed) if index else "everything, to its initial value",
         )
     return table

@@ -42,7 +42,8 @@ class StateGraph:
     """A canonical state graph; make one with `build` or `from_arrays`.
 
     States are numbered by their distance from the initial states, then by content; edges by
-    source, action name and target. So state 0 is initial, and a graph read twice is the same.
+    source, action name and target. So the initial states come first, from 0 on, and a graph is the
+    same in whatever order it was written.
     """
 
     variables: tuple[str, ...]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from tracegen.cache import digest_of
 from tracegen.errors import MachineryError
-from tracegen.tools import Tools
+from tracegen.tools import Tool, Tools
 
 _CACHE_IN_ONE_STEP = 25
 """The first Java that writes an AOT cache in one run."""
@@ -167,6 +168,12 @@ def java_command(
     return [*command, "-cp", str(tools.tlc.path), main]
 
 
+def supports_aot(java: Tool) -> bool:
+    """Whether this Java can make an AOT cache."""
+    major = re.match(r"[0-9]+", java.version)
+    return major is not None and int(major[0]) >= _CACHE_IN_ONE_STEP
+
+
 def aot_cache(
     tools: Tools, folder: Path, training: Callable[[Path], Sequence[str]], processes: Processes
 ) -> Path | None:
@@ -175,7 +182,7 @@ def aot_cache(
     `training` fills the folder it is given and returns the arguments (class first) of a run that
     uses what later runs will. Of several processes one trains, and the others do not wait.
     """
-    if _major(tools.java.version) < _CACHE_IN_ONE_STEP:
+    if not supports_aot(tools.java):
         return None
     key = digest_of(
         {
@@ -233,11 +240,6 @@ def _environment() -> dict[str, str]:
     """The environment without what would add flags unseen, and with one encoding everywhere."""
     kept = {name: text for name, text in os.environ.items() if name not in _SETTING_OTHER_FLAGS}
     return {**kept, "LC_ALL": "C.UTF-8"}
-
-
-def _major(version: str) -> int:
-    first = version.split(".")[0].split("-")[0].split("+")[0]
-    return int(first) if first.isdigit() else 0
 
 
 def _has_exited(process: subprocess.Popen[str]) -> bool:

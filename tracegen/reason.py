@@ -11,6 +11,11 @@ from tracegen.outcome import NOT_CAUSES, Outcome
 from tracegen.output import CheckerOutput
 
 _SYNTAX = re.compile(r"(.*?),? at line ([0-9]+), column ([0-9]+)(.*)")
+_LIMITS = {
+    Outcome.TIMEOUT: "it did not end in time; give it longer, or smaller bounds",
+    Outcome.OUT_OF_MEMORY: "Java's heap was too small; give it more, or smaller bounds",
+    Outcome.KILLED: "a signal from outside ended it; the machine may be short of memory",
+}
 _UNPARSED = re.compile(r"Could not parse module (\w+) from file")
 _SEMANTIC = re.compile(r"line ([0-9]+), col ([0-9]+) to .* of module (\w+)")
 _NO_SOURCE = re.compile(r"Cannot find source file for module .*")
@@ -25,6 +30,8 @@ def reason_of(
 ) -> str:
     """The reason in one line, empty where the outcome says it all."""
     errors = [message for message in output.errors if message.code not in NOT_CAUSES]
+    if outcome in _LIMITS:
+        return _LIMITS[outcome]
     if outcome is Outcome.PARSE_ERROR:
         return _unparsed(output, module)
     if outcome is Outcome.CONFIG_ERROR and errors:

@@ -227,26 +227,6 @@ class Spec:
         return self.models[name]
 
 
-def packaged_specs() -> Path:
-    """The folder of the modules that come with mbt."""
-    return Path(__file__).resolve().parent.parent / "specs"
-
-
-def find_spec(name: str) -> Path:
-    """The module that a path, or the bare name of a packaged module, stands for.
-
-    Raises SpecError, which lists the packaged modules.
-    """
-    path = Path(name)
-    if path.is_file():
-        return path
-    packaged = packaged_specs() / f"{name.removesuffix('.tla')}.tla"
-    if path.name == name and packaged.is_file():
-        return packaged
-    known = ", ".join(sorted(file.stem for file in packaged_specs().glob("*.tla")))
-    raise SpecError(f"no file {name}; give the path of a .tla file, or a packaged module: {known}")
-
-
 def load_spec(path: Path) -> Spec:
     """Load a module with its TOML and configurations.
 

@@ -17,8 +17,7 @@ graphs without longer cycles, and whenever all edges are wanted, steps are the f
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -30,8 +29,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tracegen.flow import Ints, cheapest_flow
 from tracegen.graph import distances
-
-Mask = npt.NDArray[np.bool_]
+from tracegen.inside import Inside, Mask, demand_short, rows
 
 
 class Digraph(Protocol):
@@ -58,7 +56,7 @@ class Tour:
     """Paths that cover what was wanted, as few as possible."""
 
     paths: list[list[int]]
-    """The numbers of the edges of each path, in lexicographic order."""
+    """The numbers of the edges of each path, ordered by start, then lexicographically."""
     starts: list[int]
     """Where each path starts: a path that only visits an initial vertex has no edges."""
     least_steps: int
@@ -91,17 +89,20 @@ def minimum_tour(
     when). Of several such tours it is the one that `tracegen.flow.cheapest_flow` singles out; how
     its edges are joined to paths is settled by the numbers of the edges. So equal graphs have equal
     tours, on each machine.
+
+    Raises MbtError when the tour would take more than STEP_LIMIT steps (`tracegen.inside`).
     """
     problem = _Problem.of(graph, edges, vertices, avoid)
     network = _Network.of(problem)
     uses = network.uses()
-    trails = _trails(network, uses)
-    walks = sorted(_expand(problem, network, trails))
     inside = np.count_nonzero(problem.wanted & network.contracted)
+    least_steps = int(uses[: len(network.moves)].sum() + inside)
+    demand_short(least_steps)
+    walks = sorted(_expand(problem, network, _trails(network, uses)))
     return Tour(
         paths=[path for _, path in walks],
         starts=[start for start, _ in walks],
-        least_steps=int(uses[: len(network.moves)].sum()) + int(inside),
+        least_steps=least_steps,
         unreachable=np.flatnonzero(problem.missed).tolist(),
     )
 
@@ -132,7 +133,7 @@ class _Problem:
         initial = np.array(graph.initial, dtype=np.int64)
         allowed = ~_mask(avoid, len(sources))
         asked = ~_mask((), len(sources)) if edges is None else _mask(edges, len(sources))
-        offsets, order = _rows(sources, np.flatnonzero(allowed), size)
+        offsets, order = rows(sources, np.flatnonzero(allowed), size)
         reached = distances(offsets, targets[order], initial) >= 0
         live = allowed & reached[sources]
         links = csr_array((np.ones(live.sum()), (sources[live], targets[live])), shape=(size, size))
@@ -208,7 +209,7 @@ class _Network:
         required = np.r_[
             problem.wanted[moves], np.ones(len(gates), bool), np.zeros(len(giver), bool)
         ]
-        # Giving up one path for others' detours changes each node's way in by one step at most.
+        # Rerouting flow so as to save a path adds at most a step for each node.
         new_path = root + 1
         costs = np.r_[
             np.ones(len(moves), np.int64),
@@ -223,11 +224,11 @@ class _Network:
     def uses(self) -> Ints:
         """How often each arc is used; a given path that the flow does not need is begun too."""
         uses = cheapest_flow(self.tails, self.heads, self.costs, self.demand) + self.required
-        starts = np.arange(len(self.tails) - len(self.starts), len(self.tails))
+        starts = slice(len(self.tails) - len(self.starts), None)
+        begun = np.bincount(self.tails[starts], uses[starts], len(self.demand) + 1)
         givers, first = np.unique(self.tails[starts], return_index=True)
-        for giver, arc in zip(givers, starts[first], strict=True):
-            if giver < len(self.demand) and not uses[starts[self.tails[starts] == giver]].any():
-                uses[arc] = 1
+        idle = (begun[givers] == 0) & (givers < len(self.demand))
+        uses[starts][first[idle]] = 1
         return uses
 
 
@@ -240,7 +241,7 @@ def _trails(network: _Network, uses: Ints) -> Iterator[list[int]]:
     ends = np.flatnonzero(balance[:root] > 0)
     left = np.r_[uses, balance[ends].astype(np.int64)].tolist()
     heads_of = np.r_[heads, np.full(len(ends), root)].tolist()
-    offsets, order = _rows(np.r_[tails, ends], np.arange(len(left)), root + 1)
+    offsets, order = rows(np.r_[tails, ends], np.arange(len(left)), root + 1)
     arcs, next_arc, stop = order.tolist(), offsets[:-1].tolist(), offsets[1:].tolist()
 
     # Hierholzer's circuit through the root; it comes out backwards.
@@ -272,7 +273,14 @@ def _expand(
     moves, starts = network.moves.tolist(), network.starts.tolist()
     first_start = len(network.tails) - len(starts)
     sources, targets = problem.sources.tolist(), problem.targets.tolist()
-    inside = _Inside(problem, network.contracted)
+    inside = Inside(
+        problem.sources,
+        problem.targets,
+        network.contracted,
+        problem.wanted,
+        problem.visits,
+        problem.component,
+    )
     for trail in trails:
         at = start = starts[trail[0] - first_start]
         path: list[int] = []
@@ -287,72 +295,6 @@ def _expand(
             path += walk
             at = targets[walk[-1]] if walk else at
         yield start, path
-
-
-class _Inside:
-    """Walks inside contracted components, and what is still to be covered there."""
-
-    def __init__(self, problem: _Problem, contracted: Mask) -> None:
-        self._targets, self._component = problem.targets.tolist(), problem.component.tolist()
-        self._sources = problem.sources.tolist()
-        offsets, order = _rows(problem.sources, np.flatnonzero(contracted), len(problem.component))
-        self._offsets, self._edges = offsets.tolist(), order.tolist()
-        # The edges to cover from each vertex; an empty list where it is only to be visited.
-        self._todo: dict[int, list[int]] = {v: [] for v in np.flatnonzero(problem.visits).tolist()}
-        within = contracted & problem.wanted
-        loop = problem.sources == problem.targets
-        # Self-loops first: once their vertex is left, they cost a way back.
-        for edge in np.r_[np.flatnonzero(within & loop), np.flatnonzero(within & ~loop)].tolist():
-            self._todo.setdefault(self._sources[edge], []).append(edge)
-        self._left = Counter(self._component[vertex] for vertex in self._todo)
-
-    def cover(self, at: int) -> list[int]:
-        """A walk over all that is left to cover in a vertex's component, the nearest first."""
-        component = self._component[at]
-        path: list[int] = []
-        self._arrive(at)
-        while self._left[component]:
-            walk = self.route(at, self._todo)
-            at = self._targets[walk[-1]] if walk else at
-            walk += self._todo[at][:1]
-            for edge in walk:
-                self._take(edge)
-            at = self._targets[walk[-1]]
-            path += walk
-        return path
-
-    def route(self, at: int, goals: Container[int]) -> list[int]:
-        """A shortest walk from a vertex to one of the goals in its component."""
-        arrived_by = {at: -1}
-        queue = deque([at])
-        while (vertex := queue.popleft()) not in goals:
-            for edge in self._edges[self._offsets[vertex] : self._offsets[vertex + 1]]:
-                if self._targets[edge] not in arrived_by:
-                    arrived_by[self._targets[edge]] = edge
-                    queue.append(self._targets[edge])
-        walk: list[int] = []
-        while vertex != at:
-            walk.append(arrived_by[vertex])
-            vertex = self._sources[arrived_by[vertex]]
-        return walk[::-1]
-
-    def _take(self, edge: int) -> None:
-        wanted = self._todo.get(self._sources[edge], [])
-        if edge in wanted:
-            wanted.remove(edge)
-            self._arrive(self._sources[edge])
-        self._arrive(self._targets[edge])
-
-    def _arrive(self, vertex: int) -> None:
-        if self._todo.get(vertex) == []:
-            del self._todo[vertex]
-            self._left[self._component[vertex]] -= 1
-
-
-def _rows(sources: Ints, edges: Ints, size: int) -> tuple[Ints, Ints]:
-    """Some of the edges as compressed rows: those of vertex v stand from offsets[v] on."""
-    order = edges[np.argsort(sources[edges], kind="stable")]
-    return np.searchsorted(sources[order], np.arange(size + 1)).astype(np.int64), order
 
 
 def _mask(places: Iterable[int], size: int) -> Mask:

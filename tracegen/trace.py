@@ -145,8 +145,9 @@ def trace_of_path(
     ValuePathError when a parameter is not where `params` says.
     """
     edges = [graph.edges[number] for number in edge_ids]
-    start = edges[0].source if edges else graph.initial[0]
-    if start not in graph.initial or (not edges and len(graph.initial) > 1):
+    start = edges[0].source if edges else 0
+    # The initial states of a graph are its first ones.
+    if start >= len(graph.initial) or (not edges and len(graph.initial) > 1):
         raise ValueError(f"path {list(edge_ids)} does not say which initial state it starts in")
     at, steps = start, []
     for edge in edges:

@@ -13,20 +13,38 @@ import click
 
 import specs
 from tracegen.cache import open_cache
+from tracegen.errors import MbtError
 from tracegen.jvm import Processes
 from tracegen.spec import Spec, load_spec
 from tracegen.tlc import RunOptions
 from tracegen.tools import find_tools
 
 
+def packaged_modules() -> dict[str, Path]:
+    """The modules that come with mbt and can be checked, by name."""
+    modules = sorted(Path(specs.__file__).parent.glob("*.tla"))
+    return {path.stem: path for path in modules if path.with_suffix(".toml").is_file()}
+
+
 def spec_path(text: str) -> Path:
-    """Resolve SPEC: a file, else a module that comes with mbt (`specs/X.tla`, `X.tla` or `X`)."""
+    """Resolve SPEC: a file, else a module that comes with mbt (`specs/X.tla`, `X.tla` or `X`).
+
+    Raises MbtError, which lists the modules that come with mbt.
+    """
     path = Path(text)
     if path.exists():
         return path
-    packaged = Path(specs.__file__).parent / Path(text).with_suffix(".tla").name
-    named = len(path.parts) == 1 or path.parts[:-1] == ("specs",)
-    return packaged if named and packaged.is_file() else path
+    packaged = packaged_modules()
+    if (
+        path.stem in packaged
+        and path.suffix in ("", ".tla")
+        and path.parts[:-1] in ((), ("specs",))
+    ):
+        return packaged[path.stem]
+    raise MbtError(
+        f"there is no file {text}; name a .tla file, "
+        f"or a module that comes with mbt: {', '.join(packaged)}"
+    )
 
 
 spec_argument = click.argument(

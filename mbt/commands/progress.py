@@ -5,7 +5,14 @@ from __future__ import annotations
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 
 class Stages:
@@ -45,6 +52,4 @@ class Stages:
         """Say that the checker makes another state graph."""
         if "graphs" not in self._tasks:
             self._tasks["graphs"] = self._progress.add_task("state graphs", total=None)
-        self._progress.update(
-            self._tasks["graphs"], advance=1, description=f"state graph: {what}"
-        )
+        self._progress.update(self._tasks["graphs"], advance=1, description=f"state graph: {what}")

@@ -31,16 +31,64 @@ CONFORMS, DIVERGES = 0, 1
 
 @click.command()
 @spec_argument
-@click.option("--adapter", "adapter_name", required=True, metavar="NAME", help="The system to drive: a name, or FILE.py:CLASS.")
-@click.option("--model", "models", multiple=True, metavar="M", help="Only this part of the suite, or a model that is in no part.")
-@click.option("--cover", metavar="C", help="What the traces are to cover: states, transitions, pairs, counterexample.")
-@click.option("--traces", "trace_file", type=click.Path(dir_okay=False, path_type=Path), help="Replay the traces of a file instead (see `mbt traces`).")
+@click.option(
+    "--adapter",
+    "adapter_name",
+    required=True,
+    metavar="NAME",
+    help="The system to drive: a name, or FILE.py:CLASS.",
+)
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    metavar="M",
+    help="Only this part of the suite, or a model that is in no part.",
+)
+@click.option(
+    "--cover",
+    metavar="C",
+    help="What the traces are to cover: states, transitions, pairs, counterexample.",
+)
+@click.option(
+    "--traces",
+    "trace_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Replay the traces of a file instead (see `mbt traces`).",
+)
 @click.option("--only", multiple=True, metavar="TRACE", help="Only the trace of this name.")
-@click.option("--option", "chosen", multiple=True, metavar="K=V", help="A concrete form of the adapter; see the line under the table.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Traces at a time; by default one a core.")
-@click.option("--fresh", is_flag=True, help="A fresh interpreter for every process, instead of a fork.")
-@click.option("--limit", type=click.FloatRange(0.001), default=60.0, show_default=True, metavar="SECONDS", help="How long a process may take for one step.")
-@click.option("--receipts", "receipts", type=click.Path(file_okay=False, path_type=Path), default=Path("receipts"), show_default=True, help="Where the receipt goes.")
+@click.option(
+    "--option",
+    "chosen",
+    multiple=True,
+    metavar="K=V",
+    help="A concrete form of the adapter; see the line under the table.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=None,
+    help="Traces at a time; by default one a core.",
+)
+@click.option(
+    "--fresh", is_flag=True, help="A fresh interpreter for every process, instead of a fork."
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(0.001),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long a process may take for one step.",
+)
+@click.option(
+    "--receipts",
+    "receipts",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("receipts"),
+    show_default=True,
+    help="Where the receipt goes.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print receipt.json instead of tables.")
 @checker_options
 def replay(
@@ -89,7 +137,11 @@ def replay(
                 progress=stages.traces,
             )
         except MissingFramework as error:
-            extra = f'; install it with: pip install "tla-mbt[{adapter.extra}]"' if adapter.extra else ""
+            extra = (
+                f'; install it with: pip install "tla-mbt[{adapter.extra}]"'
+                if adapter.extra
+                else ""
+            )
             raise MbtError(f"adapter {adapter_name}: {error}{extra}") from error
         except HostError as error:
             raise MachineryError(str(error)) from error
