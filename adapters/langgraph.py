@@ -6,11 +6,11 @@ or from a checkpoint of it that the caller addresses.
 
 from __future__ import annotations
 
+import copy
 import importlib
 import operator
 import sqlite3
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from adapters.base import Option, Run
@@ -26,7 +26,7 @@ def _node(task: int, gate: int) -> Callable[..., dict[str, Any]]:
 
     def node(_state: Any, runtime: Any) -> dict[str, Any]:
         adapter: LangGraph = runtime.context
-        return adapter.perform(task, gated=task == gate)
+        return adapter.perform(task, runtime.execution_info.checkpoint_id, gated=task == gate)
 
     return node
 
@@ -119,21 +119,20 @@ class LangGraph(ResumeAdapter):
     def __init__(self, run: Run) -> None:
         """Open the store."""
         super().__init__(run)
-        self.graph: Any = self._compiled
         self._connections: list[sqlite3.Connection] = []
-        if run.options["saver"] == "memory":
-            self.graph.checkpointer = observing = self._memory
-        else:
-            path = run.folder / "langgraph.db"
-            self.graph.checkpointer, observing = self._saver(path), self._saver(path)
-        self.place = Place(observing, run.notes)
+        self.place = Place(self._saver(), run.notes)
+        self.graph: Any = copy.copy(self._compiled)
+        self.graph.checkpointer = self.place.follow(self._saver())
 
-    def _saver(self, path: Path) -> Any:
-        """A checkpointer with a connection of its own.
+    def _saver(self) -> Any:
+        """A checkpointer of one's own, with a connection of its own.
 
         SQLite does not wait for the disk: what is written outlives the process, which is what
         gets killed here, not the machine.
         """
+        if self.run.options["saver"] == "memory":
+            return copy.copy(self._memory)  # which shares what it stores
+        path = self.run.folder / "langgraph.db"
         connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
         connection.execute("PRAGMA synchronous=OFF")
         self._connections.append(connection)
@@ -141,10 +140,11 @@ class LangGraph(ResumeAdapter):
 
     # -- the workflow ------------------------------------------------------------------
 
-    def perform(self, task: int, *, gated: bool) -> dict[str, Any]:
-        """Be the body of a node; return its update of the state."""
+    def perform(self, task: int, checkpoint: str, *, gated: bool) -> dict[str, Any]:
+        """Be the body of a node, executed from a checkpoint; return its update of the state."""
         if self.run.options["crash_at"] == "body":
-            with self.run.ours(), self.place.held():
+            with self.run.ours():
+                self.place.arrive(checkpoint)
                 self.enter(task)
         update: dict[str, Any] = {}
         if gated:
@@ -177,8 +177,7 @@ class LangGraph(ResumeAdapter):
             self._invoke(None, source)
             source = THREAD
         elif self.run.options["route"] == "update-state":
-            with self.place.writing():
-                source = self.system(lambda: self.graph.update_state(source, None))
+            source = self.system(lambda: self.graph.update_state(source, None))
         return self._invoke(self._command(resume=v), source)
 
     def recover(self) -> Any:
@@ -199,16 +198,15 @@ class LangGraph(ResumeAdapter):
         return self.run.options["crash_at"] == "boundary" and self.run.branch == 0
 
     def _invoke(self, payload: Any, config: Config) -> Any:
-        with self.place.writing():
-            self.system(
-                lambda: self.graph.invoke(
-                    payload,
-                    config,
-                    context=self,
-                    durability="sync",
-                    interrupt_before="*" if self.stepwise else None,
-                )
+        self.system(
+            lambda: self.graph.invoke(
+                payload,
+                config,
+                context=self,
+                durability="sync",
+                interrupt_before="*" if self.stepwise else None,
             )
+        )
         return self._stand()
 
     def _state(self) -> Any:

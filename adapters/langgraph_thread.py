@@ -2,15 +2,17 @@
 
 A thread is a tree of checkpoints with one head, the newest of them. A fork writes into the
 thread of the run that it branches from, so it moves the head away from that run. The run's own
-last checkpoint is therefore kept by whoever drives it: it is the head after the last step that
-a process of the run took, never one that another process wrote.
+last checkpoint is therefore kept by whoever drives it: it is the one that a process of the run
+put last, or executed a body from, and is never read from the thread's head after another process
+may have written there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
 from typing import Any
+
+from adapters.base import AdapterFault
 
 Config = dict[str, Any]
 
@@ -30,48 +32,58 @@ class Place:
     Notes: `head`, the id of the run's own last checkpoint.
     """
 
+    #: Seconds that a checkpoint may take to be written.
+    LIMIT = 30.0
+
     def __init__(self, saver: Any, notes: dict[str, Any]) -> None:
         """Read through a checkpointer, apart from the one that the run writes through."""
         self._saver = saver
         self._notes = notes
-        self._seen: str | None = None
+        self._moved = threading.Condition()
+
+    def follow(self, saver: Any) -> Any:
+        """Follow what a checkpointer puts, which is the run's own; return the checkpointer."""
+        put = saver.put
+
+        def put_and_tell(config: Config, checkpoint: Any, *rest: Any) -> Any:
+            written = put(config, checkpoint, *rest)
+            self.move(checkpoint["id"])
+            return written
+
+        saver.put = put_and_tell
+        return saver
+
+    def move(self, identifier: str) -> None:
+        """Be at a checkpoint: what follows is written there."""
+        with self._moved:
+            self._notes["head"] = identifier
+            self._moved.notify_all()
+
+    def arrive(self, identifier: str) -> None:
+        """Be where a body is executed from, once that checkpoint is durable.
+
+        LangGraph puts the checkpoint of a replay, or of an input, while the first body already
+        runs, whatever its `durability`; a run that is held there may not be looked at before.
+
+        Raises:
+            AdapterFault: nobody put that checkpoint in time.
+        """
+        with self._moved:
+            if not self._moved.wait_for(lambda: self._stored(identifier), self.LIMIT):
+                raise AdapterFault(f"a body is executed from checkpoint {identifier}, not stored")
+        self.move(identifier)
+
+    def _stored(self, identifier: str) -> bool:
+        return self._saver.get_tuple(at_checkpoint(identifier)) is not None
 
     def newest(self) -> str | None:
         """The id of the thread's head, whoever wrote it."""
         record = self._saver.get_tuple(THREAD)
         return record.checkpoint["id"] if record else None
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """What is written to the thread meanwhile is the run's own."""
-        self._seen = self.newest()
-        try:
-            yield
-        finally:
-            self._follow()
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Within `writing`: what is written to the thread meanwhile is not the run's."""
-        self._follow()
-        try:
-            yield
-        finally:
-            self._seen = self.newest()
-
-    def _follow(self) -> None:
-        """Take the thread's head for the run's, unless the run wrote nothing that moved it."""
-        newest = self.newest()
-        if newest != self._seen:
-            self._notes["head"] = self._seen = newest
-
     def head(self) -> Config:
         """The address of the run's own last checkpoint."""
         return at_checkpoint(self._notes["head"])
-
-    def move(self, identifier: str) -> None:
-        """Go to another checkpoint: what follows is written there."""
-        self._notes["head"] = identifier
 
     def address(self, mode: str) -> Config:
         """Where a call that goes on is addressed to.
@@ -83,7 +95,8 @@ class Place:
         newest = self.newest()
         if mode == "address" or (mode == "auto" and newest != self._notes["head"]):
             return self.head()
-        self._notes["head"] = newest
+        if newest is not None:
+            self.move(newest)
         return THREAD
 
     def lineage(self) -> list[Any]:

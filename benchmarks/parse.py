@@ -211,7 +211,7 @@ def peer(reader: str, size: str, command: list[str]) -> PeerReading:
 def show(readings: list[Reading], others: list[PeerReading], about: dict[str, str]) -> None:
     """Print both tables."""
     title = "reading a dump, against the TLC run that wrote it (limits: <)"
-    ours = Table(title=title, box=box.SIMPLE)
+    ours = Table(title=title, box=box.SIMPLE, pad_edge=False, collapse_padding=True)
     for heading in ("size", "states", "transitions", "dump MB", "TLC s", "read s", "read / TLC",
                     "peak MB"):  # fmt: skip
         ours.add_column(heading, justify="right", no_wrap=True)
@@ -221,7 +221,7 @@ def show(readings: list[Reading], others: list[PeerReading], about: dict[str, st
             f"{r.read_s:.2f}", f"{r.part_of_tlc:.2f}{_limit(r.most_of_tlc)}",
             f"{r.peak_mb:.0f}{_limit(r.most_mb)}",
         )  # fmt: skip
-    beside = Table(title="other readers", box=box.SIMPLE)
+    beside = Table(title="other readers", box=box.SIMPLE, pad_edge=False)
     for heading in ("reader", "size", "read s", "what it found, or why it did not"):
         beside.add_column(heading)
     for p in others:

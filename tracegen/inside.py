@@ -101,7 +101,7 @@ def demand_short(steps: int) -> None:
     """Refuse a tour of more than STEP_LIMIT steps with an MbtError."""
     if steps > STEP_LIMIT:
         raise MbtError(
-            f"the smallest tour takes {steps:,} steps or more, and at most {STEP_LIMIT:,} are held; "
+            f"the smallest tour takes {steps:,} steps or more, which is over {STEP_LIMIT:,}; "
             "use smaller bounds in the .cfg, or random walks"
         )
 
