@@ -197,7 +197,7 @@ class Adapter:
         """
         try:
             return call()
-        except CrashedHere:
+        except (CrashedHere, Refused, AdapterFault):
             raise
         except Exception as error:
             if self.run.fault is not None:

@@ -123,6 +123,8 @@ class LangGraph(ResumeAdapter):
         self.place = Place(self._saver(), run.notes)
         self.graph: Any = copy.copy(self._compiled)
         self.graph.checkpointer = self.place.follow(self._saver())
+        if run.recovery:
+            self._address()  # by the thread, a recovery finds what is at its head
 
     def _saver(self) -> Any:
         """A checkpointer of one's own, with a connection of its own.
@@ -162,7 +164,7 @@ class LangGraph(ResumeAdapter):
     def advance(self, poison: bool) -> Any:
         """Take one superstep from a boundary."""
         self.let_pass({"poison": poison})
-        return self._invoke(None, self.place.address(self.run.options["address"]))
+        return self._invoke(None, self._address())
 
     def resume(self, v: str) -> Any:
         """Answer the interrupt; on a completed run, deliver to it once more."""
@@ -175,7 +177,7 @@ class LangGraph(ResumeAdapter):
         source = at_checkpoint(interrupt)
         if self.run.options["route"] == "replay":
             self._invoke(None, source)
-            source = THREAD
+            source = self.place.address("thread")
         elif self.run.options["route"] == "update-state":
             source = self.system(lambda: self.graph.update_state(source, None))
         return self._invoke(self._command(resume=v), source)
@@ -185,7 +187,7 @@ class LangGraph(ResumeAdapter):
 
         At a boundary, to go on is the next step's affair: the state says which task that is.
         """
-        address = self.place.address(self.run.options["address"])
+        address = self._address()
         if self.run.options["recover"] == "resubmit":
             return self._invoke({"log": []}, address)
         if self.stepwise and self._state().next:
@@ -196,6 +198,9 @@ class LangGraph(ResumeAdapter):
     def stepwise(self) -> bool:
         """Whether a call takes one superstep; a branch runs to its end in one call."""
         return self.run.options["crash_at"] == "boundary" and self.run.branch == 0
+
+    def _address(self) -> Config:
+        return self.place.address(self.run.options["address"])
 
     def _invoke(self, payload: Any, config: Config) -> Any:
         self.system(

@@ -361,8 +361,8 @@ class _Walk:
         if not nested:
             process.finish()
         own = self.read_ledger()
-        outcome = report["observed"].get("outcome")
         refused = report["at"] == "refused"
+        outcome = None if refused else report["observed"].get("outcome")
         self.branches.append(
             Branch(
                 number=number,
@@ -379,7 +379,8 @@ class _Walk:
         self.pending.append(Event("fork refused" if refused else "fork", value=value))
         if refused:
             self.facts.append(f"{name} was refused: {report['error']['type']}")
-        self.drive(action, params, outcome)
+        else:
+            self.drive(action, params, outcome)
         self.take({**self.report, **self.running().ask({"op": "observe"}), "at": self.at})
         self.note(index, "step", name, params)
 

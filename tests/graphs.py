@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +29,11 @@ class Plain:
     def __len__(self):
         return self.vertices
 
-    @property
+    @cached_property
     def sources(self):
         return np.array([source for source, _ in self.edges], dtype=np.int64)
 
-    @property
+    @cached_property
     def targets(self):
         return np.array([target for _, target in self.edges], dtype=np.int64)
 

@@ -61,15 +61,11 @@ class Lab:
         kind = load_adapter(locate(adapter))
         options = self.options(adapter, **chosen)
         workflow = workflow_of(self.spec, trace.model)
-        with Drivers(
-            locate(adapter), workflow, options, jobs=1, fresh=False, limit=30
-        ) as drivers:
-            (record,) = drivers.replay(
-                self.spec, [trace], kind.crash_form(options), lambda: None
-            )
+        with Drivers(locate(adapter), workflow, options, jobs=1, fresh=False, limit=30) as drivers:
+            (record,) = drivers.replay(self.spec, [trace], kind.crash_form(options), lambda: None)
         return record
 
-    def trace(self, *actions, part=ONE_CRASH, **where):
+    def trace(self, *actions, part=ONE_CRASH):
         """The first trace of a part whose actions begin like this."""
         for trace in self.parts[part].traces:
             if tuple(step.action for step in trace.steps)[: len(actions)] == actions:

@@ -64,9 +64,7 @@ ROWS = [
 
 
 def named(explanation):
-    faults = {"reference": REFERENCE} | {
-        name: frozenset({f"Fault{name}"}) for name in TABLE_III
-    }
+    faults = {"reference": REFERENCE} | {name: frozenset({f"Fault{name}"}) for name in TABLE_III}
     return faults[explanation]
 
 

@@ -124,7 +124,7 @@ def classify(
     if any(_NO_MEMORY.search(text) for text in (stderr, *_raw(output), *_texts(errors))):
         return Outcome.OUT_OF_MEMORY
     if errors:
-        return _of_error(output, errors[0], exit_code)
+        return _of_errors(output, errors, exit_code)
     if exit_code != 0:
         return _BY_EXIT_CODE.get(exit_code, Outcome.FAILED)
     if _FINISHED not in output.codes:
@@ -138,9 +138,10 @@ def classify(
     return Outcome.BOUNDED if partial else Outcome.HOLDS
 
 
-def _of_error(output: CheckerOutput, first: Message, exit_code: int) -> Outcome:
+def _of_errors(output: CheckerOutput, errors: list[Message], exit_code: int) -> Outcome:
+    first = next((error.code for error in errors if error.code is not None), None)
     # An exception (1000) has its cause, such as 5006, among the messages nested in it.
-    for code in (first.code, *(sorted(output.codes) if first.code == 1000 else ())):
+    for code in (first, *(sorted(output.codes) if first == 1000 else ())):
         if code in _BY_CODE:
             return _BY_CODE[code]
         if any(code in codes for codes in _CONFIG_CODES):
