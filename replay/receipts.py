@@ -121,13 +121,14 @@ def divergence_data(divergence: Divergence) -> dict[str, Any]:
 def run_data(part: str, record: RunRecord) -> dict[str, Any]:
     """One line of runs.jsonl.
 
-    Of the observed variables, a micro-step names those that changed since the one before.
+    A micro-step names what differs from the one before: the variables that `changed`, those that
+    have `grown` (lists, with what was appended), those that are `gone`, and a new `process`.
     """
-    before: dict[str, Any] = {}
     steps = []
+    before: MicroStep | None = None
     for micro in record.micro:
         steps.append(_micro_data(micro, before))
-        before = dict(micro.observed)
+        before = micro
     return {
         "part": part,
         "trace": record.trace,
@@ -141,26 +142,37 @@ def run_data(part: str, record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _micro_data(micro: MicroStep, before: Mapping[str, Any]) -> dict[str, Any]:
-    changed = {n: v for n, v in micro.observed.items() if n not in before or before[n] != v}
-    data: dict[str, Any] = {
-        "step": micro.step,
-        "part": micro.part,
-        "action": micro.action,
-        "params": dict(micro.params),
-        "at": micro.at,
-        "process": micro.process,
-        "changed": changed,
-        "gone": sorted(set(before) - set(micro.observed)),
-        "events": [_event_data(event) for event in micro.events],
-        "error": micro.error,
-        "poison": micro.poison,
-        "folded": micro.folded,
-        # Beside the model's variables: only where it says more than they do.
-        "raw": {n: v for n, v in (micro.raw or {}).items() if v != micro.observed.get(n)},
-    }
-    # What says nothing is left out: a line is read by people, too.
-    return _telling(data)
+def _micro_data(micro: MicroStep, before: MicroStep | None) -> dict[str, Any]:
+    known = before.observed if before else {}
+    grown = {n: v[len(known[n]) :] for n, v in micro.observed.items() if _grows(known.get(n), v)}
+    return _telling(
+        {
+            "step": micro.step,
+            "part": micro.part,
+            "action": micro.action,
+            "params": dict(micro.params),
+            "at": micro.at,
+            "process": micro.process if before is None or micro.process != before.process else None,
+            "changed": {
+                name: value
+                for name, value in micro.observed.items()
+                if name not in grown and (name not in known or known[name] != value)
+            },
+            "grown": grown,
+            "gone": sorted(set(known) - set(micro.observed)),
+            "events": [_event_data(event) for event in micro.events],
+            "error": micro.error,
+            "poison": micro.poison,
+            "folded": micro.folded,
+            # Beside the model's variables: only where it says more than they do.
+            "raw": {n: v for n, v in (micro.raw or {}).items() if v != micro.observed.get(n)},
+        }
+    )
+
+
+def _grows(old: Any, new: Any) -> bool:
+    lists = isinstance(old, list) and isinstance(new, list)
+    return lists and len(new) > len(old) and new[: len(old)] == old
 
 
 def _telling(data: Mapping[str, Any]) -> dict[str, Any]:

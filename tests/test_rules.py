@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab import ONE_CRASH, POISON, TWO_CRASHES, part_of, violated
+from lab import ONE_CRASH, POISON, TWO_CRASHES, violated
 
 from replay.compare import Divergence, Model, Tracking, track
 from replay.judge import judge

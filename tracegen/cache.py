@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,11 +80,12 @@ class Cache:
         """The root, without what killed processes left half filled; None where it is read only."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
-            for folder in self.root.glob(f"{_FILLING}*"):
-                if time.time() - folder.stat().st_mtime > _LEFT_BEHIND_AFTER_S:
-                    shutil.rmtree(folder)
         except OSError:
             return None
+        for folder in self.root.glob(f"{_FILLING}*"):
+            with suppress(OSError):  # others fill, keep and sweep at the same time
+                if time.time() - folder.stat().st_mtime > _LEFT_BEHIND_AFTER_S:
+                    shutil.rmtree(folder)
         return self.root if os.access(self.root, os.W_OK) else None
 
 

@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tracegen.errors import MbtError
@@ -130,7 +130,7 @@ def _decoded(text: bytes) -> str:
     return text.decode("utf-8", errors="replace")
 
 
-@cache
+@lru_cache(maxsize=64)
 def _body(text: bytes) -> str:
     """What stands between header and footer, without comments and strings."""
     source = _without_comments(_decoded(text))
