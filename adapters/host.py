@@ -46,6 +46,7 @@ class Process:
         self._channel = channel
         self._log = log
         self._limit = limit
+        self._status: int | None = None
         self.pid = pid
         self.ordinal = ordinal
 
@@ -61,7 +62,7 @@ class Process:
         except Silent as error:
             raise HostError(f"{self._what(message)} did not come back: {error}") from error
         except Closed as error:
-            status = self._host.reap(self.pid, None)
+            status = self._end(None)
             raise HostError(
                 f"{self._what(message)} died unasked (wait status {status}); {self._tail()}"
             ) from error
@@ -77,7 +78,7 @@ class Process:
 
     def kill(self) -> int:
         """SIGKILL the process and reap it; return its wait status."""
-        status = self._host.reap(self.pid, signal.SIGKILL)
+        status = self._end(signal.SIGKILL)
         self._channel.close()
         return status
 
@@ -86,7 +87,13 @@ class Process:
         with contextlib.suppress(ChannelError):
             self._channel.send({"op": "exit"})
         self._channel.close()
-        self._host.reap(self.pid, None)
+        self._end(None)
+
+    def _end(self, signal_number: int | None) -> int:
+        """Reap the process, which can be done once; return its wait status."""
+        if self._status is None:
+            self._status = self._host.reap(self.pid, signal_number)
+        return self._status
 
     def _what(self, message: dict[str, Any]) -> str:
         return f"process {self.ordinal} of the run, told to {message.get('action', message['op'])},"

@@ -87,10 +87,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (click.Abort, KeyboardInterrupt) as error:
         terminated = isinstance(error, Terminated) or isinstance(error.__cause__, Terminated)
         return _say("terminated", TERMINATED) if terminated else _say("interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        # Whoever read us went away; keep the interpreter from saying so when it ends.
+    except (BrokenPipeError, SystemExit):
+        # Whoever read us went away, for which click and rich exit with 1: that means something
+        # else here. Keep the interpreter from saying so when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return MACHINERY
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return _say(f"{error.strerror or error}{where}", MACHINERY)
     except Exception as error:
         if os.environ.get("MBT_TRACEBACK"):
             traceback.print_exc()

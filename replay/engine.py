@@ -381,7 +381,9 @@ class _Walk:
             self.facts.append(f"{name} was refused: {report['error']['type']}")
         else:
             self.drive(action, params, outcome)
-        self.take({**self.report, **self.running().ask({"op": "observe"}), "at": self.at})
+        # It stands where it stood; an error that its last call met is not the fork's.
+        stands = {key: self.report[key] for key in ("task", "boundary") if key in self.report}
+        self.take({**stands, **self.running().ask({"op": "observe"}), "at": self.at})
         self.note(index, "step", name, params)
 
     def crash(self, index: int, name: str, params: Mapping[str, Any]) -> None:

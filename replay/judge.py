@@ -187,7 +187,8 @@ def _module(
     states: Sequence[_State],
 ) -> str:
     """The generated module, as text."""
-    variables = [*spec.variables.observed, *spec.variables.driven, *spec.variables.history]
+    named = [*spec.variables.observed, *spec.variables.driven, *spec.variables.history]
+    variables = [*named, *(name for name in spec.source.variables if name not in named)]
     plain = [name for name in variables if name not in spec.variables.computed]
     unobserved: Value = from_python("unobserved")
     rows = [
@@ -201,7 +202,11 @@ def _module(
     assigned = [f"/\\ {name} = s.{name}" for name in plain]
     assigned += [f"/\\ {n} = {operator}(log)" for n, operator in spec.variables.computed.items()]
     fails = [f"({i} \\in s.judge /\\ ~{spec.properties[n].invariant})" for i, n in _numbered(names)]
-    provoked = [f"{spec.properties[n].provoked}(Log(s))" for n in names]
+    # A property that does not say what provokes it is asked of every state alike.
+    provoked = [
+        f"{operator}(Log(s))" if operator else "TRUE"
+        for operator in (spec.properties[n].provoked for n in names)
+    ]
     return "\n".join(
         [
             f"---- MODULE {MODULE} ----",
@@ -239,7 +244,7 @@ def _choice(conditions: Sequence[str]) -> list[str]:
         f"  {'' if i == 1 else chr(92) + 'cup '}(IF {condition} THEN {{{i}}} ELSE {{}})"
         for i, condition in enumerate(conditions, 1)
     ]
-    return arms
+    return arms or ["  {}"]
 
 
 def _rows(values: Iterable[Value]) -> str:

@@ -41,7 +41,8 @@ def plan_parts(spec: Spec, selection: Selection, checker: RunOptions) -> list[Pa
     """Return the parts to replay.
 
     Raises:
-        MbtError: nothing is left to replay, or something is asked for that is not there.
+        MbtError: nothing is left to replay, something is asked for that is not there, or the
+            specification does not say how to drive it.
     """
     parts = _from_file(spec, selection) if selection.file else _from_suite(spec, selection, checker)
     if selection.only:
@@ -61,7 +62,24 @@ def plan_parts(spec: Spec, selection: Selection, checker: RunOptions) -> list[Pa
             f"{spec.path.name} names no suite; say which model to walk with --model "
             f"({', '.join(spec.models) or 'it has none: write a .cfg beside it'})"
         )
+    _require_drivable(spec, parts)
     return parts
+
+
+def _require_drivable(spec: Spec, parts: Sequence[Part]) -> None:
+    """Refuse what would fail halfway, or find no divergence because nothing was compared."""
+    toml = spec.path.with_suffix(".toml")
+    taken = {step.action for part in parts for trace in part.traces for step in trace.steps}
+    if unknown := sorted(taken - spec.actions.keys()):
+        raise MbtError(
+            f"{toml}: nothing says how to drive the action {unknown[0]}; "
+            f"add a table [actions.{unknown[0]}]"
+        )
+    if not spec.variables.observed:
+        raise MbtError(
+            f"{toml}: no variable is observed, so nothing would be compared; "
+            "name those that are in [variables], as observed"
+        )
 
 
 def _from_suite(spec: Spec, selection: Selection, checker: RunOptions) -> list[Part]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.compare import Divergence
+from replay.explain import Explanation
 from replay.record import Event, MicroStep, RunRecord
 from replay.suite import PartResult, Replay
 
@@ -62,7 +63,7 @@ def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
             }
             for name, rule in spec.properties.items()
         },
-        "explanation": _explanation(replay),
+        "explanation": _explanation(replay.explanation),
         "parts": [_part(replay, result) for result in replay.parts],
         "second_pass": [_part(replay, result) for result in replay.second_pass],
     }
@@ -78,15 +79,15 @@ def _first_findings(result: PartResult, name: str) -> dict[str, int]:
     return first
 
 
-def _explanation(replay: Replay) -> dict[str, Any] | None:
-    if replay.explanation is None:
+def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
+    if explanation is None:
         return None
     return {
-        "smallest": [sorted(faults) for faults in replay.explanation.smallest],
-        "larger": [sorted(faults) for faults in replay.explanation.larger],
+        "smallest": [sorted(faults) for faults in explanation.smallest],
+        "larger": [sorted(faults) for faults in explanation.larger],
         "stopped": {
             " ".join(sorted(faults)) or "reference": trace
-            for faults, trace in replay.explanation.stopped.items()
+            for faults, trace in explanation.stopped.items()
         },
     }
 
@@ -105,6 +106,7 @@ def _part(replay: Replay, result: PartResult) -> dict[str, Any]:
         "unobserved": result.unobserved(replay.spec),
         "transitions": result.transitions,
         "covered": len(result.covered),
+        "explanation": _explanation(result.explanation),
         "divergences": [
             {"trace": record.trace, **divergence_data(tracking.divergence)}
             for record, tracking in zip(result.records, result.trackings, strict=True)
@@ -193,14 +195,22 @@ def _event_data(event: Event) -> dict[str, Any]:
     return _telling(data)
 
 
-def folder_name(replay: Replay, defaults: Mapping[str, str], selection: str) -> str:
-    """Name a receipt's folder: module, adapter, the options that are not the default's."""
-    chosen = [
-        f"{name}={value}" for name, value in replay.options.items() if value != defaults[name]
-    ]
+def receipt_name(
+    module: str,
+    adapter: str,
+    options: Mapping[str, str],
+    defaults: Mapping[str, str],
+    selection: str = "",
+) -> str:
+    """Name a receipt's folder: module, adapter, the options that are not the default's.
+
+    Args:
+        selection: what of the suite was replayed, empty for all of it.
+    """
+    chosen = [f"{name}={value}" for name, value in options.items() if value != defaults[name]]
     row = ",".join(chosen) or "default"
     safe = "".join(c if c.isalnum() or c in "=,.+-_" else "_" for c in row + selection)
-    return f"{replay.spec.module}/{replay.adapter.rpartition(':')[2]}/{safe}"
+    return f"{module}/{adapter.rpartition(':')[2]}/{safe}"
 
 
 def write_receipt(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -45,6 +47,7 @@ class PartResult:
 
     Attributes:
         records, trackings: one a trace, in the order of the traces.
+        explanation: which mechanisms account for this part alone, None without fault switches.
         transitions: how many transitions the fault-free model has at the bounds of the part.
     """
 
@@ -52,6 +55,7 @@ class PartResult:
     records: tuple[RunRecord, ...]
     trackings: tuple[Tracking, ...]
     judgement: Judgement
+    explanation: Explanation | None
     transitions: int
     graph_digest: str
 
@@ -172,55 +176,50 @@ def replay_suite(
     """
     merges = adapter.merged_actions(options)
     crash_form = adapter.crash_form(options)
+
+    def accounted_for(runs: Sequence[tuple[str, Sequence[RunRecord]]]) -> Explanation | None:
+        return explain(spec, runs, models, merges) if spec.explain.switches else None
+
+    def one(part: Part, drivers: Drivers) -> PartResult:
+        model = models(part.model, REFERENCE)
+        total, done = len(part.traces), itertools.count(1)
+        progress(part.name, 0, total)
+        records = drivers.replay(
+            spec, part.traces, crash_form, lambda: progress(part.name, next(done), total)
+        )
+        return PartResult(
+            part=part,
+            records=tuple(records),
+            trackings=tuple(track(record, model, merges=merges) for record in records),
+            judgement=judge(spec, part.model, records, checker),
+            explanation=accounted_for([(part.model, records)]),
+            transitions=model.graph.transitions,
+            graph_digest=model.graph.digest,
+        )
+
     results: list[PartResult] = []
     second: list[PartResult] = []
-    workflow = workflow_of(spec, parts[0].model)
+    with ExitStack() as stack:
+        hosts: dict[str, Drivers] = {}
 
-    def one(part: Part, drivers: Drivers, stage: str) -> PartResult:
-        model = models(part.model, REFERENCE)
-        done = 0
+        def drivers_for(part: Part) -> Drivers:
+            workflow = workflow_of(spec, part.model)
+            key = repr(workflow)
+            if key not in hosts:
+                hosts[key] = stack.enter_context(
+                    Drivers(
+                        adapter_reference, workflow, options, jobs=jobs, fresh=fresh, limit=limit
+                    )
+                )
+            return hosts[key]
 
-        def count() -> None:
-            nonlocal done
-            done += 1
-            progress(stage, done, len(part.traces))
-
-        progress(stage, 0, len(part.traces))
-        records = drivers.replay(spec, part.traces, crash_form, count)
-        return _result(spec, part, records, model, merges, checker)
-
-    with Drivers(
-        adapter_reference, workflow, options, jobs=jobs, fresh=fresh, limit=limit
-    ) as drivers:
         for part in parts:
-            results.append(one(part, drivers, part.name))
-        if again:
-            for result in list(results):
-                if hidden := plan_again(spec, result, models(result.part.model, REFERENCE)):
-                    second.append(one(hidden, drivers, hidden.name))
-    explanation = None
-    if spec.explain.switches:
-        runs = [(result.part.model, result.records) for result in results]
-        explanation = explain(spec, runs, models, merges)
-    return Replay(spec, adapter_name, options, tuple(results), tuple(second), explanation)
-
-
-def _result(
-    spec: Spec,
-    part: Part,
-    records: Sequence[RunRecord],
-    model: Model,
-    merges: Mapping[str, Sequence[str]],
-    checker: RunOptions,
-) -> PartResult:
-    return PartResult(
-        part=part,
-        records=tuple(records),
-        trackings=tuple(track(record, model, merges=merges) for record in records),
-        judgement=judge(spec, part.model, records, checker),
-        transitions=model.graph.transitions,
-        graph_digest=model.graph.digest,
-    )
+            results.append(one(part, drivers_for(part)))
+        for result in results if again else ():
+            if hidden := plan_again(spec, result, models(result.part.model, REFERENCE)):
+                second.append(one(hidden, drivers_for(hidden)))
+    whole = accounted_for([(result.part.model, result.records) for result in results])
+    return Replay(spec, adapter_name, options, tuple(results), tuple(second), whole)
 
 
 def plan_again(spec: Spec, result: PartResult, model: Model) -> Part | None:

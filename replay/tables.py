@@ -32,13 +32,20 @@ def faults_text(spec: Spec, faults: Faults) -> str:
     return " with ".join(names) or "reference"
 
 
+def mechanisms(spec: Spec, explanation: Explanation | None) -> str:
+    """Name the smallest sets of switches that admit every run."""
+    if explanation is None:
+        return ""
+    return " or ".join(faults_text(spec, faults) for faults in explanation.smallest) or "none"
+
+
 def explanation_text(spec: Spec, explanation: Explanation) -> str:
     """Say in a sentence or two which mechanisms admit every run."""
     if not explanation.smallest:
         nearest = explanation.stopped.get(frozenset())
         where = f" (the reference machine does not admit {nearest})" if nearest else ""
         return f"none: no set of at most {MOST_SWITCHES} fault switches admits every run{where}"
-    text = " or ".join(faults_text(spec, faults) for faults in explanation.smallest)
+    text = mechanisms(spec, explanation)
     # A superset of what explains it already is no news; a model that contains it is worth a word.
     if explanation.larger:
         more = ", ".join(faults_text(spec, faults) for faults in explanation.larger)
@@ -138,6 +145,7 @@ def _parts(replay: Replay) -> Table:
         "transitions\ncovered",
     ):
         table.add_column(title, justify="left" if title == "\nmodel" else "right")
+    table.add_column("\nexplained by")
     for result in (*replay.parts, *replay.second_pass):
         diverging = len(result.diverging)
         unobserved = result.unobserved(replay.spec)
@@ -151,6 +159,7 @@ def _parts(replay: Replay) -> Table:
             str(max(unobserved.values(), default=0)),
             Text(f"{diverging} of {len(result.records)}", "red" if diverging else "green"),
             f"{len(result.covered)} of {result.transitions}",
+            mechanisms(replay.spec, result.explanation),
         )
     return table
 
@@ -160,7 +169,7 @@ def _statements(
 ) -> Iterator[RenderableType]:
     if replay.explanation is not None:
         said = explanation_text(replay.spec, replay.explanation)
-        yield Text.assemble(("\nexplained by ", "bold"), said)
+        yield Text.assemble(("\nthe whole is explained by ", "bold"), said)
     unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}
     if unobserved:
         yield Text(f"not observed, so not compared: {', '.join(sorted(unobserved))}", "yellow")

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from graphs import numbered, resume_graph
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracegen import cover
@@ -50,6 +50,7 @@ def in_reach(graph):
 
 
 @pytest.mark.parametrize("strategy", COVERS.values(), ids=COVERS)
+@settings(max_examples=40)
 @given(graph=graphs)
 def test_paths_are_paths(strategy, graph):
     for path in strategy(graph):
@@ -113,6 +114,7 @@ def test_random_walks_depend_on_the_seed_alone():
 
 
 @pytest.mark.parametrize("strategy", COVERS.values(), ids=COVERS)
+@settings(max_examples=40)
 @given(graph=graphs, chance=st.randoms(use_true_random=False))
 def test_the_order_of_writing_leaves_no_mark(strategy, graph, chance):
     edges = [(e.source, e.action, e.target) for e in graph.edges]

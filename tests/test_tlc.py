@@ -341,3 +341,10 @@ def test_simulating_from_no_initial_state(spec_dir, checker):
     config = read_config(spec_dir / "NoInit.cfg")
     found = simulate(spec_dir / "InitViol.tla", config, number=1, depth=3, seed=0, **checker)
     assert found.result.outcome is Outcome.NO_INITIAL_STATES
+
+
+def test_progress_is_reported(run):
+    seen = []
+    run("Dup", "DupA", progress=seen.append)
+    assert seen[-1].generated >= seen[-1].distinct > 0
+    assert seen[-1].queued == 0

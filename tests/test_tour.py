@@ -64,7 +64,7 @@ def least(graph, edges, vertices, avoid):
                 heapq.heappush(queue, (paths, steps + 1, seen, target))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(plain_graphs())
 def test_over_all_edges_nothing_is_shorter(graph):
     tour = minimum_tour(graph)
@@ -85,7 +85,7 @@ def selections(draw, **kinds):
     return graph, draw(edges), draw(vertices), draw(edges.map(lambda e: set(sorted(e)[:2])))
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(selections())
 def test_over_some_edges_no_fewer_paths_do(selection):
     graph, edges, vertices, avoid = selection
@@ -99,7 +99,7 @@ def test_over_some_edges_no_fewer_paths_do(selection):
     assert tour.least_steps <= steps <= tour.steps
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(selections(acyclic=True))
 def test_without_cycles_over_some_edges_nothing_is_shorter(selection):
     graph, edges, vertices, avoid = selection

@@ -5,7 +5,7 @@ import json
 
 import pytest
 from graphs import numbered, resume_graph
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import names, states, values
 
@@ -101,6 +101,7 @@ def traces(draw):
     return Trace(draw(texts), draw(names), draw(names), initial, tuple(steps))
 
 
+@settings(max_examples=50)
 @given(st.lists(traces(), max_size=3, unique_by=lambda trace: trace.name))
 def test_what_is_written_is_read_back(tmp_path_factory, written):
     path = tmp_path_factory.getbasetemp() / "round-trip.jsonl"

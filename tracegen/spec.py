@@ -1,9 +1,9 @@
 """A specification: a TLA+ module with its named models, and what a TOML beside it says of them.
 
 `X.toml` beside `X.tla` gives the models their names and expected verdicts, and tells which actions
-are the tester's, where their parameters are read, and what a system lets anyone observe. Its shape
-is that of the classes here; the comments in specs/ResumeContract.toml explain it by example. A
-module without a TOML has one model, its same-named .cfg, and can be checked and dumped.
+are the tester's, where their parameters are read, and what a system lets anyone observe (see
+`tracegen.spec_tables`). A module without a TOML has one model, its same-named .cfg, and can be
+checked and dumped.
 """
 
 from __future__ import annotations
@@ -13,155 +13,47 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 from tracegen.cfg import Config, read_config
 from tracegen.errors import MbtError
 from tracegen.module import Module, read_module
 from tracegen.parser import parse_value
+from tracegen.spec_tables import (
+    Action,
+    Expect,
+    Explain,
+    ModelTable,
+    Names,
+    Poisoned,
+    Property,
+    SpecTable,
+    SuitePart,
+    Table,
+    Variables,
+)
 from tracegen.tomlplace import line_of
-from tracegen.trace import Step, ValuePath, ValuePathError
-from tracegen.values import Value, from_python
+from tracegen.trace import ValuePath
+from tracegen.values import Value
 
-Cover = Literal["states", "transitions", "pairs", "paths", "walks", "counterexample"]
+__all__ = [
+    "Action",
+    "Expect",
+    "Explain",
+    "Model",
+    "Property",
+    "Spec",
+    "SpecError",
+    "SuitePart",
+    "Variables",
+    "load_spec",
+]
 
 
 class SpecError(MbtError):
     """A specification cannot be loaded; the message names file, line and what is known."""
-
-
-def _parsed_path(text: object) -> object:
-    if not isinstance(text, str):
-        raise ValueError("a path to a value is a string, like ckpts[-1].task")
-    try:
-        return ValuePath.parse(text)
-    except ValuePathError as error:
-        raise ValueError(str(error)) from None
-
-
-_ValuePath = Annotated[ValuePath, BeforeValidator(_parsed_path)]
-Names = tuple[str, ...]
-
-
-class _Table(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
-    )
-
-
-class Expect(_Table):
-    """What a model's check has to come out as. Figures that are None may be any."""
-
-    verdict: Literal["holds", "violated", "deadlock", "bounded", "assumption false"]
-    property: str | None = None
-    generated: int | None = None
-    distinct: int | None = None
-    states: int | None = None
-    """Of the counterexample."""
-    depth: int | None = None
-
-
-class _ModelTable(_Table):
-    title: str = ""
-    cfg: str
-    expect: Expect | None = None
-    slow: bool = False
-
-
-class Property(_Table):
-    """A property by its short name: an invariant, the variables it reads, what provokes it."""
-
-    invariant: str
-    title: str = ""
-    reads: Names = ()
-    provoked: str | None = None
-    """The operator of the `observed` module that says from the events whether it was."""
-    when: str = ""
-    branches: bool = False
-    """Also asked of each branch, over inherited and own effects."""
-    poison: bool = False
-    """Judged where a poisoned output was refused."""
-
-
-class Poisoned(_Table):
-    """A step is poisoned where the value at a path in the state after it is this one."""
-
-    at: _ValuePath
-    equals: bool | int | str = Field(alias="is")
-
-
-class Action(_Table):
-    """How an action of the model is driven; see docs/driving.md."""
-
-    kind: Literal["stimulus", "response"]
-    delivery: Literal["call", "branch", "kill"] | None = None
-    tester: Mapping[str, _ValuePath] = {}
-    """Parameters that are ours to choose, and where the state after the step shows them."""
-    system: Mapping[str, _ValuePath] = {}
-    """Parameters that the system chooses."""
-    needs: Literal["parked", "answered", "held", "complete"] | None = None
-    answers: bool = False
-    drains: bool = False
-    parks: bool = False
-    appends: Mapping[str, str] = {}
-    """Driven variable -> the parameter that a delivery appends to it, or "outcome"."""
-    counts: str | None = None
-    """The driven variable that a delivery adds 1 to."""
-    poisoned: Poisoned | None = None
-
-    @property
-    def params(self) -> Mapping[str, ValuePath]:
-        """All parameters."""
-        return {**self.tester, **self.system}
-
-    def poisons(self, step: Step) -> bool:
-        """Whether a step of this action is one with a poisoned output."""
-        rule = self.poisoned
-        return rule is not None and rule.at.read(step.state) == from_python(rule.equals)
-
-
-class Variables(_Table):
-    """What becomes of each variable of the model in a run of a real system."""
-
-    driven: Names = ()
-    observed: Names = ()
-    history: Names = ()
-    ledger: str | None = None
-    computed: Mapping[str, str] = {}
-    """Variable -> the operator of the `observed` module that computes it from the events."""
-    monotone: Names = ()
-
-
-class Explain(_Table):
-    """The Boolean constants among which explanations are looked for."""
-
-    switches: Names = ()
-    poison_only: Names = ()
-
-
-class SuitePart(_Table):
-    """Traces of the default suite."""
-
-    name: str
-    model: str
-    cover: Cover
-
-
-class _SpecTable(_Table):
-    module: str
-    title: str = ""
-    point: Names = ()
-    null: str | None = None
-    observed: str | None = None
-    workflow: Mapping[str, str] = {}
-    models: Mapping[str, _ModelTable]
-    properties: Mapping[str, Property] = {}
-    actions: Mapping[str, Action] = {}
-    variables: Variables = Variables()
-    explain: Explain = Explain()
-    suite: tuple[SuitePart, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -242,12 +134,12 @@ def load_spec(path: Path) -> Spec:
             f"{path} has neither {toml.name} nor {config.name} beside it; "
             "write a .cfg that says what to check"
         )
-    table = _SpecTable(module=module.name, models={})
+    table = SpecTable(module=module.name, models={})
     only = Model(name=module.name, title=config.name, config=read_config(config))
     return _spec(module, table, {only.name: only})
 
 
-def _spec(module: Module, table: _SpecTable, models: Mapping[str, Model]) -> Spec:
+def _spec(module: Module, table: SpecTable, models: Mapping[str, Model]) -> Spec:
     return Spec(
         path=module.path,
         source=module,
@@ -268,7 +160,7 @@ def _spec(module: Module, table: _SpecTable, models: Mapping[str, Model]) -> Spe
 def _from_toml(path: Path, module: Module) -> Spec:
     try:
         text = path.read_text(encoding="utf-8")
-        table = _SpecTable.model_validate(_frozen(tomllib.loads(text)))
+        table = SpecTable.model_validate(_frozen(tomllib.loads(text)))
     except OSError as error:
         raise SpecError(f"cannot read {path}: {error.strerror}") from None
     except tomllib.TOMLDecodeError as error:
@@ -299,7 +191,7 @@ _Place = tuple[str | int, ...]
 
 
 def _references(
-    table: _SpecTable, models: Mapping[str, Model], module: Module
+    table: SpecTable, models: Mapping[str, Model], module: Module
 ) -> Iterable[tuple[_Place, str, str, Iterable[str]]]:
     """Every name that has to be known somewhere else: its place, itself, what it is, the known."""
     constants, variables = module.constants, module.variables
@@ -348,8 +240,8 @@ def _first_problem(path: Path, text: str, error: ValidationError) -> str:
     return f"{_at(path, text, place)}: {'.'.join(map(str, place))}: {message}"
 
 
-_TABLES: Mapping[str, type[_Table]] = {
-    "models": _ModelTable,
+_TABLES: Mapping[str, type[Table]] = {
+    "models": ModelTable,
     "properties": Property,
     "actions": Action,
     "variables": Variables,
@@ -361,7 +253,7 @@ _TABLES: Mapping[str, type[_Table]] = {
 
 
 def _known_keys(place: _Place) -> list[str]:
-    table = next((_TABLES[str(part)] for part in reversed(place) if part in _TABLES), _SpecTable)
+    table = next((_TABLES[str(part)] for part in reversed(place) if part in _TABLES), SpecTable)
     return [entry.alias or name for name, entry in table.model_fields.items()]
 
 

@@ -47,9 +47,18 @@ def spec_path(text: str) -> Path:
     )
 
 
-spec_argument = click.argument(
-    "spec_path", metavar="SPEC", type=str, callback=lambda context, parameter, text: spec_path(text)
-)
+def _resolve(context: click.Context, parameter: click.Parameter, text: str) -> Path:
+    context.meta[_AS_TYPED] = text
+    return spec_path(text)
+
+
+_AS_TYPED = "mbt.spec"
+spec_argument = click.argument("spec_path", metavar="SPEC", type=str, callback=_resolve)
+
+
+def spec_as_typed() -> str:
+    """SPEC as the user wrote it, for commands that can be typed again."""
+    return str(click.get_current_context().meta[_AS_TYPED])
 
 
 @dataclass(frozen=True)

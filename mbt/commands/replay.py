@@ -11,17 +11,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
 from adapters.registry import UnknownAdapter, load_adapter, locate
-from mbt.commands.common import CheckerOptions, checker_options, spec_argument
+from mbt.commands.common import CheckerOptions, checker_options, spec_argument, spec_as_typed
 from mbt.commands.progress import Stages
+from mbt.console import console
 from replay.models import Models
 from replay.parts import Selection, plan_parts
 from replay.provenance import provenance, versions_of, volatile
-from replay.receipts import folder_name, summary, write_receipt
+from replay.receipts import receipt_name, summary, write_receipt
 from replay.suite import Replay, replay_suite
 from replay.tables import render, walk_picture
 from tracegen.errors import MachineryError, MbtError
@@ -149,7 +149,7 @@ def replay(
         defaults = {name: option.default for name, option in adapter.options.items()}
         folder = write_receipt(
             receipts,
-            folder_name(found, defaults, selection.text),
+            receipt_name(spec.module, adapter_name, options, defaults, selection.text),
             found,
             content,
             volatile(
@@ -164,18 +164,18 @@ def replay(
     if as_json:
         click.echo(json.dumps(content, indent=1, ensure_ascii=False))
     else:
-        _print(found, str(spec_path), adapter, folder)
+        _print(found, spec_as_typed(), adapter, folder)
     return CONFORMS if found.conforms else DIVERGES
 
 
 def _print(found: Replay, spec_argument: str, adapter: type[Adapter], folder: Path) -> None:
-    console = Console()
+    screen = console()
     runs = [pair for part in found.parts for pair in zip(part.records, part.trackings, strict=True)]
     if len(runs) == 1:
         record, tracking = runs[0]
-        console.print(walk_picture(record, tracking.divergence))
-    console.print(render(found, spec_argument, adapter.options, versions_of(adapter)))
-    console.print(f"\nreceipt: {folder}", style="dim", soft_wrap=True)
+        screen.print(walk_picture(record, tracking.divergence))
+    screen.print(render(found, spec_argument, adapter.options, versions_of(adapter)))
+    screen.print(f"\nreceipt: {folder}", style="dim", soft_wrap=True)
 
 
 def _adapter(name: str) -> tuple[type[Adapter], str]:

@@ -1,0 +1,7 @@
+"""`python -m mbt`: the command line."""
+
+import sys
+
+from mbt.cli import main
+
+sys.exit(main())

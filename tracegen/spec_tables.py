@@ -1,0 +1,155 @@
+"""What the TOML beside a module may say: a class a table, validated strictly and frozen.
+
+The comments in specs/ResumeContract.toml explain it by example; docs/driving.md says what the
+engine does with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from tracegen.trace import Step, ValuePath, ValuePathError
+from tracegen.values import from_python
+
+Cover = Literal["states", "transitions", "pairs", "paths", "walks", "counterexample"]
+
+
+def _parsed_path(text: object) -> object:
+    if not isinstance(text, str):
+        raise ValueError("a path to a value is a string, like ckpts[-1].task")
+    try:
+        return ValuePath.parse(text)
+    except ValuePathError as error:
+        raise ValueError(str(error)) from None
+
+
+_ValuePath = Annotated[ValuePath, BeforeValidator(_parsed_path)]
+Names = tuple[str, ...]
+
+
+class Table(BaseModel):
+    """What all tables share: no unknown keys, no conversions, no changes."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True
+    )
+
+
+class Expect(Table):
+    """What a model's check has to come out as. Figures that are None may be any."""
+
+    verdict: Literal["holds", "violated", "deadlock", "bounded", "assumption false"]
+    property: str | None = None
+    generated: int | None = None
+    distinct: int | None = None
+    states: int | None = None
+    """Of the counterexample."""
+    depth: int | None = None
+
+
+class ModelTable(Table):
+    """A model: its .cfg beside the TOML, and what it has to come out as."""
+
+    title: str = ""
+    cfg: str
+    expect: Expect | None = None
+    slow: bool = False
+
+
+class Property(Table):
+    """A property by its short name: an invariant, the variables it reads, what provokes it."""
+
+    invariant: str
+    title: str = ""
+    reads: Names = ()
+    provoked: str | None = None
+    """The operator of the `observed` module that says from the events whether it was."""
+    when: str = ""
+    branches: bool = False
+    """Also asked of each branch, over inherited and own effects."""
+    poison: bool = False
+    """Judged where a poisoned output was refused."""
+
+
+class Poisoned(Table):
+    """A step is poisoned where the value at a path in the state after it is this one."""
+
+    at: _ValuePath
+    equals: bool | int | str = Field(alias="is")
+
+
+class Action(Table):
+    """How an action of the model is driven; see docs/driving.md."""
+
+    kind: Literal["stimulus", "response"]
+    delivery: Literal["call", "branch", "kill"] | None = None
+    tester: Mapping[str, _ValuePath] = {}
+    """Parameters that are ours to choose, and where the state after the step shows them."""
+    system: Mapping[str, _ValuePath] = {}
+    """Parameters that the system chooses."""
+    needs: Literal["parked", "answered", "held", "complete"] | None = None
+    answers: bool = False
+    drains: bool = False
+    parks: bool = False
+    appends: Mapping[str, str] = {}
+    """Driven variable -> the parameter that a delivery appends to it, or "outcome"."""
+    counts: str | None = None
+    """The driven variable that a delivery adds 1 to."""
+    poisoned: Poisoned | None = None
+
+    @property
+    def params(self) -> Mapping[str, ValuePath]:
+        """All parameters."""
+        return {**self.tester, **self.system}
+
+    def poisons(self, step: Step) -> bool:
+        """Whether a step of this action is one with a poisoned output."""
+        rule = self.poisoned
+        return rule is not None and rule.at.read(step.state) == from_python(rule.equals)
+
+
+class Variables(Table):
+    """What becomes of each variable of the model in a run of a real system."""
+
+    driven: Names = ()
+    observed: Names = ()
+    history: Names = ()
+    ledger: str | None = None
+    computed: Mapping[str, str] = {}
+    """Variable -> the operator of the `observed` module that computes it from the events."""
+    monotone: Names = ()
+
+
+class Explain(Table):
+    """The Boolean constants among which explanations are looked for."""
+
+    switches: Names = ()
+    poison_only: Names = ()
+
+
+class SuitePart(Table):
+    """Traces of the default suite."""
+
+    name: str
+    model: str
+    cover: Cover
+
+
+class SpecTable(Table):
+    """The whole file."""
+
+    module: str
+    title: str = ""
+    point: Names = ()
+    null: str | None = None
+    observed: str | None = None
+    workflow: Mapping[str, str] = {}
+    models: Mapping[str, ModelTable]
+    properties: Mapping[str, Property] = {}
+    actions: Mapping[str, Action] = {}
+    variables: Variables = Variables()
+    explain: Explain = Explain()
+    suite: tuple[SuitePart, ...] = ()
