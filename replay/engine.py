@@ -79,6 +79,7 @@ class _Walk:
         self.driven: dict[str, Any] = {
             name: 0 for name in (a.counts for a in spec.actions.values()) if name
         } | {name: [] for a in spec.actions.values() for name in a.appends}
+        self.unseen: set[str] = set()  # of the driven: what an outcome was not seen for
         self.frontier = 0
 
         self.micro: list[MicroStep] = []
@@ -120,11 +121,11 @@ class _Walk:
         point = self.spec_point(before)
         poisoned = action.poisons(step)
         if action.kind == "response" and not poisoned:
-            # Rule 3: a system beyond the point has nothing left to do.
-            if self.at != "held" or self.point() >= self.spec_point(step.state):
-                self.dropped.append(index)
-            else:
+            # Rule 3: a system beyond the point has nothing left to do, nor has one that is parked.
+            if self.at == "held" and self.point() < self.spec_point(step.state):
                 self.advance(index, "step")
+            else:
+                self.dropped.append(index)
             return
         self.catch_up(index, point)
         if poisoned:
@@ -152,7 +153,8 @@ class _Walk:
         holds = {
             None: True,
             "parked": self.at == "parked" and self.answer is None,
-            "answered": self.answer is not None,
+            # Not where it asks again: what is delivered then is an answer, not a fork.
+            "answered": self.answer is not None and self.at != "parked",
             "held": self.at == "held" and self.task >= 2,
             "complete": self.at == "complete",
         }[action.needs]
@@ -288,6 +290,7 @@ class _Walk:
         seen |= {
             name: list(value) if isinstance(value, list) else value
             for name, value in self.driven.items()
+            if name not in self.unseen
         }
         self.micro.append(
             MicroStep(
@@ -317,6 +320,10 @@ class _Walk:
             value = outcome if source == "outcome" else params[source]
             if value is not None:
                 self.driven[name].append(value)
+            elif action.delivery == "call":
+                # The run goes on, and may yet show what it made of the value; appended then, or
+                # left out, the outcomes of later values would be taken for this one's.
+                self.unseen.add(name)
 
     def deliver(self, index: int, name: str, action: Action, params: Mapping[str, Any]) -> None:
         """Make the call in the run's own process."""

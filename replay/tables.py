@@ -235,8 +235,8 @@ def walk_picture(record: RunRecord, divergence: Divergence | None) -> Table:
             Text("✗" if here else "·", "red" if here else "dim"),
             "" if micro.step is None else str(micro.step + 1),
             str(micro.process),
-            action + ("  [poisoned]" if micro.poison else ""),
+            Text(action + ("  [poisoned]" if micro.poison else "")),  # brackets are no markup
             (micro.at or "") + (f": {micro.error['type']}" if micro.error is not None else ""),
-            " ".join(changed) if index else "everything, to its initial value",
+            Text(" ".join(changed) if index else "everything, to its initial value"),
         )
     return table

@@ -55,7 +55,11 @@ def test_4_a_stimulus_whose_guard_does_not_hold_is_inapplicable_and_no_coverage(
     found = lab.replay("reference", parts=[ONE_CRASH], fault="Replay", rearm="yes", re_answer="no")
     (result,) = found.parts
     reasons = {reason for r in result.records for reason in r.inapplicable.values()}
-    assert reasons == {"the run was parked; it needs a run that is complete"}
+    assert reasons == {
+        "the run was parked; it needs a run that is answered",
+        "the run was parked; it needs a run that is complete",
+    }
+    assert result.inapplicable == 20
     for record in result.records:
         assert not set(record.inapplicable) & {
             m.step for m in record.micro if m.action == "ExtraResume"
