@@ -13,7 +13,9 @@ _PIPED_WIDTH = 160
 
 def console() -> Console:
     """Standard output as it is now."""
-    return Console(width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False)
+    return Console(
+        width=None if sys.stdout.isatty() else _PIPED_WIDTH, highlight=False, markup=False
+    )
 
 
 def print_json(data: object) -> None:

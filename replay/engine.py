@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters.host import Host, Process
-from adapters.ledger import Ledger
+from adapters.ledger import Ledger, Row
 from replay.record import Branch, Death, Event, MicroStep, Part, RunRecord
 from tracegen.spec import Action, Spec
 from tracegen.trace import Step, Trace
@@ -88,6 +88,7 @@ class _Walk:
         self.inapplicable: dict[int, str] = {}
         self.dropped: list[int] = []
         self.facts: list[str] = []
+        self.rows: list[Row] = []
         self.pending: list[Event] = []
 
     # -- the walk ----------------------------------------------------------------------
@@ -113,6 +114,7 @@ class _Walk:
             inapplicable=self.inapplicable,
             dropped=tuple(self.dropped),
             facts=tuple(dict.fromkeys(self.facts)),
+            ledger=tuple(self.rows),
             process_ids=tuple(self.process_ids),
         )
 
@@ -257,6 +259,7 @@ class _Walk:
         """Count the primary's new effects; return the tasks of the new effects of branches."""
         of_branches = []
         for row in self.ledger.new_rows():
+            self.rows.append(row)
             if row.branch == 0:
                 self.counts[row.task - 1] += 1
                 self.pending.append(Event("effect", row.task, value=row.value or ""))
@@ -389,7 +392,9 @@ class _Walk:
         else:
             self.drive(action, params, outcome)
         # It stands where it stood; an error that its last call met is not the fork's.
-        stands = {key: self.report[key] for key in ("task", "boundary") if key in self.report}
+        stands: Report = {
+            key: self.report[key] for key in ("task", "boundary") if key in self.report
+        }
         self.take({**stands, **self.running().ask({"op": "observe"}), "at": self.at})
         self.note(index, "step", name, params)
 

@@ -8,7 +8,6 @@ rules 22 and 23). So there is no second definition of a property in Python.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from replay.record import Branch, Event, MicroStep, RunRecord
 from tracegen.errors import MachineryError
+from tracegen.module import read_module
 from tracegen.parser import parse_value
 from tracegen.spec import Spec
 from tracegen.tlc import Outcome, RunOptions, check
@@ -86,8 +86,9 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
         properties=(),
     )
     with tempfile.TemporaryDirectory(prefix="mbt-judge-") as folder:
-        for module in spec.path.parent.glob("*.tla"):
-            shutil.copy(module, folder)
+        base = read_module(spec.path.with_name(f"{spec.observed or spec.module}.tla"))
+        for name, content in base.files.items():
+            (Path(folder) / name).write_bytes(content)
         path = Path(folder) / f"{MODULE}.tla"
         path.write_text(text)
         result = check(path, config, **checker)

@@ -31,6 +31,13 @@ class Selection:
     only: tuple[str, ...] = ()
 
     @property
+    def words(self) -> list[str]:
+        """The options that ask for the same again, without `only`."""
+        words = [word for name in self.models for word in ("--model", name)]
+        words += ["--cover", self.cover] if self.cover else []
+        return words + (["--traces", str(self.file)] if self.file else [])
+
+    @property
     def text(self) -> str:
         """What was asked for, short, for the name of a receipt; empty where all of the suite."""
         chosen = [*self.models, self.cover, self.file and self.file.stem, *self.only]

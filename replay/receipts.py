@@ -4,10 +4,11 @@ A receipt is a folder:
 
     receipt.json    what was replayed, on what, with which verdicts and explanation
     runs.jsonl      one run a line: every micro-step, observation, ledger row and death
+    second.jsonl    the traces of the second pass, where there was one (`mbt replay --traces`)
     volatile.json   what differs from one replay to the next: process ids, times, paths
 
-The first two are the *stable* part: the same replay writes the same bytes again, whatever the
-number of jobs. MANIFEST, above all receipts, holds the SHA-256 of every stable file.
+All but the last are the *stable* part: the same replay writes the same bytes again, whatever
+the number of jobs. MANIFEST, above all receipts, holds the SHA-256 of every stable file.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ from replay.compare import Divergence
 from replay.explain import Explanation
 from replay.record import Event, MicroStep, RunRecord
 from replay.suite import PartResult, Replay
+from tracegen.trace import write_traces
 
 FORMAT = 1
-STABLE = ("receipt.json", "runs.jsonl")
+SECOND_PASS = "second.jsonl"
+STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
 MANIFEST = "MANIFEST"
 
 
@@ -141,6 +144,8 @@ def run_data(part: str, record: RunRecord) -> dict[str, Any]:
         "inapplicable": {str(step): reason for step, reason in record.inapplicable.items()},
         "dropped": list(record.dropped),
         "facts": list(record.facts),
+        # Rows of the ledger: branch, task, value, process.
+        "ledger": [[row.branch, row.task, row.value, row.process] for row in record.ledger],
     }
 
 
@@ -227,6 +232,9 @@ def write_receipt(
                 for record in result.records:
                     data = run_data(result.part.name, record)
                     lines.write(json.dumps(data, separators=(",", ":"), ensure_ascii=False) + "\n")
+        again = [trace for result in replay.second_pass for trace in result.part.traces]
+        if again:
+            write_traces(staging / SECOND_PASS, again)
         (staging / "volatile.json").write_text(json.dumps(volatile, indent=1) + "\n")
         staging.chmod(0o755)
         with _manifest_lock(root):
@@ -265,7 +273,8 @@ def _enter(root: Path, folder: Path) -> None:
     prefix = f"{folder.relative_to(root).as_posix()}/"
     entries = {path: digest for path, digest in entries.items() if not path.startswith(prefix)}
     for name in STABLE:
-        entries[prefix + name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if (folder / name).exists():
+            entries[prefix + name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     staged = root / f".{MANIFEST}.{os.getpid()}"
     staged.write_text("".join(f"{entries[path]}  {path}\n" for path in sorted(entries)))
     staged.replace(root / MANIFEST)

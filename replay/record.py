@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adapters.ledger import Row
+
 Part = Literal["start", "step", "catch-up", "re-answer", "drain"]
 
 
@@ -106,6 +108,7 @@ class RunRecord:
             what was observed, each with the reason.
         dropped: responses that had nothing left to do.
         facts: what was noticed beside the model's variables ("re-armed", "rebuilt", ...).
+        ledger: every row, of all branches, in the order in which the effects fired.
         process_ids: of its processes, in the order of their ordinals.
     """
 
@@ -117,6 +120,7 @@ class RunRecord:
     inapplicable: Mapping[int, str]
     dropped: tuple[int, ...]
     facts: tuple[str, ...]
+    ledger: tuple[Row, ...]
     process_ids: tuple[int, ...]
 
     @property

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,9 +15,11 @@ from rich.text import Text
 from adapters.base import Option
 from replay.compare import Divergence
 from replay.explain import MOST_SWITCHES, Explanation, Faults
+from replay.receipts import SECOND_PASS
 from replay.record import RunRecord
 from replay.suite import Cell, PartResult, Replay
 from tracegen.spec import Spec
+from tracegen.trace import Trace
 
 STYLE: Mapping[Cell, tuple[str, str]] = {
     "holds": ("✓", "green"),
@@ -77,26 +81,47 @@ def divergence_groups(results: Sequence[PartResult]) -> list[DivergenceGroup]:
     return sorted(found, key=lambda group: -len(group.traces))
 
 
-def command(replay: Replay, spec_argument: str, defaults: Mapping[str, str], trace: str) -> str:
-    """The exact command that replays one trace again."""
-    words = ["mbt", "replay", spec_argument, "--adapter", replay.adapter]
-    for name, value in replay.options.items():
-        if value != defaults[name]:
-            words += ["--option", f"{name}={value}"]
-    return shlex.join([*words, "--only", trace])
+@dataclass(frozen=True)
+class Invocation:
+    """What was typed, as far as it takes to type it again.
+
+    Attributes:
+        spec: SPEC as typed.
+        words: the options that chose the traces.
+        options: the adapter's options, with their rules.
+        receipt: the folder of the receipt.
+    """
+
+    spec: str
+    words: Sequence[str]
+    options: Mapping[str, Option]
+    receipt: Path
+
+    def replay(self, replay: Replay, *more: str) -> str:
+        """A command for the same system and options."""
+        words = ["mbt", "replay", self.spec, "--adapter", replay.adapter]
+        for name, value in replay.options.items():
+            if value != self.options[name].default:
+                words += ["--option", f"{name}={value}"]
+        return shlex.join([*words, *more])
+
+    def repeat(self, replay: Replay, group: DivergenceGroup) -> str:
+        """The exact command that replays the first trace of a group again."""
+        second = {result.part.name for result in replay.second_pass}
+        source = (
+            ["--traces", str(self.receipt / SECOND_PASS)] if group.part in second else self.words
+        )
+        return self.replay(replay, *source, "--only", group.traces[0])
 
 
-def render(
-    replay: Replay, spec_argument: str, options: Mapping[str, Option], versions: Mapping[str, str]
-) -> RenderableType:
+def render(replay: Replay, typed: Invocation, versions: Mapping[str, str]) -> RenderableType:
     """The whole report, for a screen."""
-    defaults = {name: option.default for name, option in options.items()}
     return Group(
         _heading(replay, versions),
         _properties(replay),
         _parts(replay),
-        *_statements(replay, spec_argument, defaults),
-        *_other_forms(replay, spec_argument, options),
+        *_statements(replay, typed),
+        *_other_forms(replay, typed),
     )
 
 
@@ -164,28 +189,43 @@ def _parts(replay: Replay) -> Table:
     return table
 
 
-def _statements(
-    replay: Replay, spec_argument: str, defaults: Mapping[str, str]
-) -> Iterator[RenderableType]:
+def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
     if replay.explanation is not None:
         said = explanation_text(replay.spec, replay.explanation)
-        yield Text.assemble(("\nthe whole is explained by ", "bold"), said)
+        what = "\nexplained by " if len(replay.parts) == 1 else "\nthe whole is explained by "
+        yield Text.assemble((what, "bold"), said)
     unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}
     if unobserved:
         yield Text(f"not observed, so not compared: {', '.join(sorted(unobserved))}", "yellow")
     facts = noticed(replay)
     for fact, count in facts.items():
-        yield Text(f"noticed in {count} runs: {fact}", "dim")
+        yield Text(f"noticed in {_runs(count)}: {fact}", "dim")
+    for reason, count in _inapplicable(replay).items():
+        yield Text(f"inapplicable in {_runs(count)}: {reason}", "dim")
     groups = divergence_groups((*replay.parts, *replay.second_pass))
     for number, group in enumerate(groups):
         if number == 6:
             yield Text(f"... and {len(groups) - 6} more kinds of divergence (--json)", "dim")
             break
-        runs = "1 run" if len(group.traces) == 1 else f"{len(group.traces)} runs"
         yield Text.assemble(
-            (f"\n{group.part}, {runs}: ", "bold"), (group.divergence.sentence(), "red")
+            (f"\n{group.part}, {_runs(len(group.traces))}: ", "bold"),
+            (group.divergence.sentence(), "red"),
         )
-        yield Text(f"  {command(replay, spec_argument, defaults, group.traces[0])}", "cyan")
+        yield Text(f"  {typed.repeat(replay, group)}", "cyan", overflow="fold")
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def _inapplicable(replay: Replay) -> dict[str, int]:
+    """Why stimuli were not delivered -> in how many runs."""
+    reasons: dict[str, int] = {}
+    for result in replay.parts:
+        for record in result.records:
+            for reason in set(record.inapplicable.values()):
+                reasons[reason] = reasons.get(reason, 0) + 1
+    return dict(sorted(reasons.items()))
 
 
 def noticed(replay: Replay) -> dict[str, int]:
@@ -198,26 +238,26 @@ def noticed(replay: Replay) -> dict[str, int]:
     return facts
 
 
-def _other_forms(
-    replay: Replay, spec_argument: str, options: Mapping[str, Option]
-) -> Iterator[RenderableType]:
+def _other_forms(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
     """The forms that were not run: a verdict can change with them."""
     others = [
-        f"{name}={choice}"
-        for name, option in options.items()
+        (name, choice)
+        for name, option in typed.options.items()
         for choice in option.choices
         if choice != replay.options[name]
     ]
     if others:
+        forms = ", ".join(f"{name}={choice}" for name, choice in others)
+        first = dataclasses.replace(replay, options={**replay.options, others[0][0]: others[0][1]})
         yield Text.assemble(
             ("\nA verdict holds for the options that it was reached with. Other forms: ", "dim"),
-            (", ".join(others), "dim"),
+            (forms, "dim"),
             ("\nTo run one: ", "dim"),
-            (f"mbt replay {spec_argument} --adapter {replay.adapter} --option {others[0]}", "cyan"),
+            (typed.replay(first, *typed.words), "cyan"),
         )
 
 
-def walk_picture(record: RunRecord, divergence: Divergence | None) -> Table:
+def walk_picture(trace: Trace, record: RunRecord, divergence: Divergence | None) -> Table:
     """One run, step by step: what was done, where it led, what changed, where it diverged."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("", "step", "process", "action", "then", "what changed"):

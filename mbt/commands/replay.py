@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -17,13 +16,13 @@ from adapters.host import HostError, MissingFramework
 from adapters.registry import UnknownAdapter, load_adapter, locate
 from mbt.commands.common import CheckerOptions, checker_options, spec_argument, spec_as_typed
 from mbt.commands.progress import Stages
-from mbt.console import console
+from mbt.console import console, print_json
 from replay.models import Models
 from replay.parts import Selection, plan_parts
 from replay.provenance import provenance, versions_of, volatile
 from replay.receipts import receipt_name, summary, write_receipt
 from replay.suite import Replay, replay_suite
-from replay.tables import render, walk_picture
+from replay.tables import Invocation, render, walk_picture
 from tracegen.errors import MachineryError, MbtError
 
 CONFORMS, DIVERGES = 0, 1
@@ -162,20 +161,26 @@ def replay(
             ),
         )
     if as_json:
-        click.echo(json.dumps(content, indent=1, ensure_ascii=False))
+        print_json(content)
     else:
-        _print(found, spec_as_typed(), adapter, folder)
+        typed = Invocation(spec_as_typed(), selection.words, adapter.options, folder)
+        _print(found, typed, versions_of(adapter))
     return CONFORMS if found.conforms else DIVERGES
 
 
-def _print(found: Replay, spec_argument: str, adapter: type[Adapter], folder: Path) -> None:
+def _print(found: Replay, typed: Invocation, versions: Mapping[str, str]) -> None:
     screen = console()
-    runs = [pair for part in found.parts for pair in zip(part.records, part.trackings, strict=True)]
+    runs = [
+        walk
+        for result in found.parts
+        for walk in zip(result.part.traces, result.records, result.trackings, strict=True)
+    ]
     if len(runs) == 1:
-        record, tracking = runs[0]
-        screen.print(walk_picture(record, tracking.divergence))
-    screen.print(render(found, spec_argument, adapter.options, versions_of(adapter)))
-    screen.print(f"\nreceipt: {folder}", style="dim", soft_wrap=True)
+        trace, record, tracking = runs[0]
+        screen.print(walk_picture(trace, record, tracking.divergence))
+        screen.print()
+    screen.print(render(found, typed, versions))
+    screen.print(f"\nreceipt: {typed.receipt}", style="dim", soft_wrap=True)
 
 
 def _adapter(name: str) -> tuple[type[Adapter], str]:

@@ -1,0 +1,68 @@
+"""The committed receipts: whole, of the modules and versions that are here, and as predicted."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from replay.provenance import file_digest, versions_of
+from replay.receipts import broken_entries
+
+REPOSITORY = Path(__file__).parent.parent
+RECEIPTS = REPOSITORY / "receipts"
+sys.path.insert(0, str(RECEIPTS))
+
+import regenerate  # noqa: E402
+from adapters.registry import load_adapter, locate  # noqa: E402
+
+ROWS = list(regenerate.rows())
+
+
+def receipt(folder):
+    return json.loads((folder / "receipt.json").read_text())
+
+
+def test_every_receipt_is_as_the_manifest_says():
+    assert broken_entries(RECEIPTS) == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row[3].parent.name + "/" + row[3].name for row in ROWS])
+def test_a_receipt_is_of_what_is_here(row):
+    _, adapter, chosen, folder = row
+    content = receipt(folder)
+    assert chosen.items() <= content["options"].items()
+    for name, digest in content["digests"].items():
+        if name.endswith(".tla"):
+            assert file_digest(REPOSITORY / "specs" / name) == digest, (
+                f"make receipts: {name} changed"
+            )
+    installed = versions_of(load_adapter(locate(adapter)))
+    assert installed.items() <= content["versions"].items(), "make receipts: other versions"
+    runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+    expected = sum(part["traces"] for part in [*content["parts"], *content["second_pass"]])
+    assert len(runs) == expected
+    assert [part["traces"] for part in content["parts"]] == [40, 80, 1]
+
+
+def test_the_table_is_made_of_the_receipts_alone():
+    assert (RECEIPTS / "TABLE.md").read_text() == regenerate.table()
+
+
+def test_every_receipt_belongs_to_a_row():
+    listed = {row[3] for row in ROWS}
+    assert {path.parent for path in RECEIPTS.rglob("receipt.json")} == listed
+
+
+@pytest.mark.parametrize("adapter", ["reference", "langgraph"])
+def test_replaying_a_row_again_writes_the_committed_bytes(tmp_path, adapter):
+    from test_replay_command import mbt
+
+    done = mbt(
+        *("replay", "specs/ResumeContract.tla", "--adapter", adapter),
+        *("--receipts", str(tmp_path)),
+    )
+    assert done.returncode in {0, 1}, done.stderr
+    name = f"ResumeContract/{adapter}/default"
+    for file in ("receipt.json", "runs.jsonl"):
+        assert (tmp_path / name / file).read_bytes() == (RECEIPTS / name / file).read_bytes()
