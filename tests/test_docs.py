@@ -17,13 +17,14 @@ from tracegen import spec_tables
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md"))]
-HEAVY = "networkx lark scipy numpy pydantic rich click".split()
+HEAVY = ["networkx", "lark", "scipy", "numpy", "pydantic", "rich", "click"]
 
 
 def blocks(page, language):
-    """The fenced blocks of a page, each with the line of text before it."""
-    found = re.findall(rf"([^\n]*)\n\n```{language}\n(.*?)```", page.read_text(), re.DOTALL)
-    return [(before, text) for before, text in found]
+    """The fenced blocks of a page, each with the paragraph before it."""
+    parts = re.split(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+    before = [text.rstrip().rpartition("\n\n")[2] for text in parts[:-1:2]]
+    return list(zip(before, parts[1::2], strict=True))
 
 
 SHOWN = [
@@ -40,7 +41,7 @@ COMMANDS = [
     line.strip().removeprefix("$ ")
     for page in PAGES
     for line in page.read_text().splitlines()
-    if re.match(r" *(\$ )?mbt [a-z]+", line)
+    if re.match(r"(\$ |  +)mbt [a-z]+", line)
 ]
 
 
@@ -129,14 +130,10 @@ def test_links_lead_somewhere():
 def test_code_that_is_shown_is_the_file_that_is_named():
     page = REPOSITORY / "docs" / "adapters.md"
     shown = [pair for kind in ("tla", "cfg", "toml", "python") for pair in blocks(page, kind)]
-    names = [re.findall(r"`(examples/[\w./-]+)`", before) for before, _ in shown]
-    text = page.read_text()
-    for (before, code), named in zip(shown, names, strict=True):
-        # The file is named in the paragraph before the code, the last of its paths.
-        paragraph = text[: text.index(code)].rpartition("\n\n")[0].rpartition("\n\n")[2]
-        path = (named or re.findall(r"`(examples/[\w./-]+)`", paragraph))[-1]
-        assert (REPOSITORY / path).read_text() == code, f"{path} is not as shown (after: {before})"
     assert len(shown) == 5
+    for before, code in shown:
+        (path,) = re.findall(r"`(examples/[\w./-]+\.\w+)`", before)
+        assert (REPOSITORY / path).read_text() == code, path
 
 
 def test_the_readmes_table_is_that_of_the_committed_receipt():

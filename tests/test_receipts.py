@@ -14,6 +14,7 @@ RECEIPTS = REPOSITORY / "receipts"
 sys.path.insert(0, str(RECEIPTS))
 
 import regenerate  # noqa: E402
+
 from adapters.registry import load_adapter, locate  # noqa: E402
 
 ROWS = list(regenerate.rows())
