@@ -62,8 +62,8 @@ class Place:
     def arrive(self, identifier: str) -> None:
         """Be where a body is executed from, once that checkpoint is durable.
 
-        LangGraph puts the checkpoint of a replay, or of an input, while the first body already
-        runs, whatever its `durability`; a run that is held there may not be looked at before.
+        LangGraph 1.2.9 puts the checkpoint of a replay while the first body already runs, with
+        durability="sync" too: a run that is held there may not be looked at before.
 
         Raises:
             AdapterFault: nobody put that checkpoint in time.

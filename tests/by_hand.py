@@ -87,14 +87,11 @@ class Run:
 
     def consume(self, value):
         """Answer, and pass the gates up to the gated task's own."""
-        gated = self.task_after_parking()
+        gated = self.seen["pc"]
         self.call("Consume", v=value)
         while self.at == "held" and self.task <= gated:
             self.go()
         return self
-
-    def task_after_parking(self):
-        return self.seen["pc"]
 
     def fork(self, value):
         """Run a branch to its end, in a process of its own; return its last report."""

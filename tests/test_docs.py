@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,11 @@ def run(folder, command):
     )
 
 
+@cache
+def help_of(name):
+    return run(REPOSITORY, f"mbt {name} --help").stdout
+
+
 def as_pattern(line):
     """A line that is shown: `...` may be anything, a last figure with a point is a duration."""
     parts = [r"\s+".join(map(re.escape, part.split())) for part in line.split("...")]
@@ -93,13 +99,13 @@ def test_a_command_prints_what_is_shown(folder, lines):
 def test_a_command_that_is_named_exists_with_its_options(command):
     words = shlex.split(command)
     assert words[1] in _summaries()
-    known = run(REPOSITORY, f"mbt {words[1]} --help").stdout
+    known = help_of(words[1])
     for option in (word for word in words[2:] if word.startswith("-")):
         assert re.search(rf"(?<![\w-]){option}\b", known), f"{command}: no option {option}"
 
 
 def test_every_option_that_the_text_names_is_one_of_a_command():
-    known = "".join(run(REPOSITORY, f"mbt {name} --help").stdout for name in _summaries())
+    known = "".join(map(help_of, _summaries()))
     for page in PAGES:
         text = re.sub(r"```console\n\$ (?!mbt).*?```", "", page.read_text(), flags=re.DOTALL)
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", text):

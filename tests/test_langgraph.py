@@ -107,6 +107,22 @@ def test_a_recovery_by_address_makes_the_interrupt_one_of_a_fork(host_of, addres
     assert run.fork("v2")["observed"]["outcome"] == [served]
 
 
+def test_a_run_is_held_at_a_checkpoint_that_is_durable(host_of):
+    """Of 200 replays, 14 entered the body with their own checkpoint in the store already."""
+    run = Run(host_of(address="address")).until(2)
+    run.kill()
+    before = run.notes["head"]
+    run.recover()
+    assert (run.at, run.task) == ("held", 2)
+    store = sqlite3.connect(run.folder / "langgraph.db")
+    parent = store.execute(
+        "SELECT parent_checkpoint_id FROM checkpoints WHERE checkpoint_id = ?",
+        (run.notes["head"],),
+    ).fetchone()
+    store.close()
+    assert parent == (before,)
+
+
 @pytest.mark.parametrize("value", ["same", "other"])
 @pytest.mark.parametrize("stray", ["resume", "recover"])
 def test_a_stray_delivery_is_silent_and_inert(host_of, stray, value):
@@ -125,8 +141,11 @@ def test_a_terminal_write_that_breaks_the_schema_is_stored_without_a_word(host_o
     assert run.seen["ckpts"] == [*VALID[:2], {"task": 3, "valid": False}]
 
 
-def test_a_write_amid_the_graph_that_breaks_the_schema_is_refused_a_superstep_later(host_of):
-    run = Run(host_of()).go(poison=True)
+@pytest.mark.parametrize("crash_at", ["body", "boundary"])
+def test_a_write_amid_the_graph_that_breaks_the_schema_is_refused_a_superstep_later(
+    host_of, crash_at
+):
+    run = Run(host_of(crash_at=crash_at)).go(poison=True)
     assert (run.at, run.report["error"]["type"]) == ("refused", "ValidationError")
     assert run.seen["ckpts"] == [{"task": 1, "valid": False}]
 
