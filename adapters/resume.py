@@ -69,7 +69,8 @@ class ResumeAdapter(Adapter):
 
     def output(self, task: int) -> Any:
         """Return what a task writes: its number, or what breaks the schema where told to."""
-        return POISON if self._poison else task
+        poison, self._poison = self._poison, False
+        return POISON if poison else task
 
     # -- for the actions ---------------------------------------------------------------
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from adapters.host import Host, Process
-from adapters.ledger import Ledger, Row
-from replay.record import Branch, Death, Event, MicroStep, Part, RunRecord
+from adapters.host import Host, HostError, Process
+from adapters.ledger import Ledger
+from replay.primary import Point, Primary, Report
+from replay.record import Branch, Death, Event, Part, RunRecord
 from tracegen.spec import Action, Spec
 from tracegen.trace import Step, Trace
-from tracegen.values import Function, to_python
+from tracegen.values import Value, to_python
 
-Report = dict[str, Any]
-Point = tuple[int, bool]
+DRAIN_LIMIT = 10
+"""How many times over a run may execute its tasks while it is let go to its end."""
 
 
 def replay_trace(
@@ -55,52 +55,37 @@ class _Walk:
         self.re_answers = options.get("re_answer") == "yes"
         self.crash_form = crash_form
         constants = spec.models[trace.model].constants
-        self.tasks: int = _constant(constants, spec.workflow.get("tasks"))
-        self.gate: int = _constant(constants, spec.workflow.get("gate"))
         self.ledger = Ledger(folder / "ledger.db")
-        self.progress_action = next(
-            (n for n, a in spec.actions.items() if a.kind == "response" and not a.parks), ""
+        self.run = Primary(
+            spec,
+            tasks=_constant(constants, spec.workflow.get("tasks")),
+            gate=_constant(constants, spec.workflow.get("gate")),
+            ledger=self.ledger,
         )
-        self.park_action = next((n for n, a in spec.actions.items() if a.parks), "")
+        responses = {name: a for name, a in spec.actions.items() if a.kind == "response"}
+        self.progress_action = next((n for n, a in responses.items() if not a.parks), "")
+        self.park_action = next((n for n, a in responses.items() if a.parks), "")
 
+        self._process: Process | None = None
         self.processes = 0
         self.process_ids: list[int] = []
         self.recoveries = 0
-        self.notes: dict[str, Any] = {}
-        self.process: Process | None = None
-        self.at: str | None = None
-        self.task = 0  # of the gate where the run is held
-        self.report: Report = {}
         self.ended = False
-        # The value that the system consumed, as the action and parameters that delivered it.
-        self.answer: tuple[str, Mapping[str, Any]] | None = None
-        self.counts = [0] * self.tasks  # effects of the primary
-        self.inherited: tuple[int, ...] = ()  # the same, as they were at the interrupt
-        self.driven: dict[str, Any] = {
-            name: 0 for name in (a.counts for a in spec.actions.values()) if name
-        } | {name: [] for a in spec.actions.values() for name in a.appends}
-        self.unseen: set[str] = set()  # of the driven: what an outcome was not seen for
-        self.frontier = 0
-
-        self.micro: list[MicroStep] = []
         self.branches: list[Branch] = []
         self.deaths: list[Death] = []
         self.inapplicable: dict[int, str] = {}
         self.dropped: list[int] = []
-        self.facts: list[str] = []
-        self.rows: list[Row] = []
-        self.pending: list[Event] = []
 
     # -- the walk ----------------------------------------------------------------------
 
     def walk(self) -> RunRecord:
-        self.process = self.spawn()
-        self.take(self.process.call("start", {}))
+        self._process = self.spawn()
+        self.run.take(self.process.call("start", {}))
         self.note(None, "start", "", {})
         before: Mapping[str, Any] = self.trace.initial
         for index, step in enumerate(self.trace.steps):
             if self.ended:
-                self.inapplicable[index] = f"the run had {self.at}"
+                self.inapplicable[index] = f"the run had {self.run.at}"
             else:
                 self.take_step(index, step, before)
             before = step.state
@@ -108,164 +93,124 @@ class _Walk:
         return RunRecord(
             trace=self.trace.name,
             digest=self.trace.digest,
-            micro=tuple(self.micro),
+            micro=tuple(self.run.micro),
             branches=tuple(self.branches),
             deaths=tuple(self.deaths),
             inapplicable=self.inapplicable,
             dropped=tuple(self.dropped),
-            facts=tuple(dict.fromkeys(self.facts)),
-            ledger=tuple(self.rows),
+            facts=tuple(dict.fromkeys(self.run.facts)),
+            ledger=tuple(self.run.rows),
             process_ids=tuple(self.process_ids),
         )
 
     def take_step(self, index: int, step: Step, before: Mapping[str, Any]) -> None:
-        action = self.spec.actions[step.action]
+        run, action = self.run, self.spec.actions[step.action]
         point = self.spec_point(before)
         poisoned = action.poisons(step)
         if action.kind == "response" and not poisoned:
             # Rule 3: a system beyond the point has nothing left to do, nor has one that is parked.
-            if self.at == "held" and self.point() < self.spec_point(step.state):
+            if run.at == "held" and run.point < self.spec_point(step.state):
                 self.advance(index, "step")
             else:
                 self.dropped.append(index)
             return
         self.catch_up(index, point)
         if poisoned:
-            if self.at == "held" and self.point() == point:
+            if run.at == "held" and run.point == point:
                 self.advance(index, "step", poison=True)
             else:
-                self.inapplicable[index] = f"{self.where()}, not at the task to be poisoned"
+                self.inapplicable[index] = f"{run.where}, not at the task to be poisoned"
             return
         if action.drains:
             self.drain(index)
         if reason := self.hindrance(action):
             self.inapplicable[index] = reason
             return
-        params = {name: to_python(value) for name, value in step.params.items()}
-        params = {name: params[name] for name in action.tester}
+        params = {name: to_python(step.params[name]) for name in action.tester}
         if action.delivery == "kill":
             self.crash(index, step.action, params)
         elif action.delivery == "branch":
             self.branch(index, step.action, params)
         else:
-            self.deliver(index, step.action, action, params)
+            self.deliver(index, step.action, params)
 
     def hindrance(self, action: Action) -> str | None:
         """Why the guard of a stimulus does not hold on what was observed; None where it does."""
+        run = self.run
         holds = {
             None: True,
-            "parked": self.at == "parked" and self.answer is None,
+            "parked": run.at == "parked" and run.answer is None,
             # Not where it asks again: what is delivered then is an answer, not a fork.
-            "answered": self.answer is not None and self.at != "parked",
-            "held": self.at == "held" and self.task >= 2,
-            "complete": self.at == "complete",
+            "answered": run.answer is not None and run.at != "parked",
+            "held": run.at == "held" and run.task >= 2,
+            "complete": run.at == "complete",
         }[action.needs]
-        return None if holds else f"{self.where()}; it needs a run that is {action.needs}"
+        return None if holds else f"{run.where}; it needs a run that is {action.needs}"
 
-    def where(self) -> str:
-        """Where the run stands, for a reader."""
-        return (
-            f"the run was held at task {self.task}"
-            if self.at == "held"
-            else f"the run was {self.at}"
-        )
-
-    # -- program points ----------------------------------------------------------------
-
-    def spec_point(self, state: Mapping[str, Any]) -> Point:
+    def spec_point(self, state: Mapping[str, Value]) -> Point:
         """The program point of a state of the model."""
         if not self.spec.point:
             return (0, False)
         pc, waiting = (to_python(state[name]) for name in self.spec.point)
         return (int(pc), bool(waiting))
 
-    def point(self) -> Point:
-        """The program point where the system stands."""
-        if self.at == "held":
-            return (self.task, False)
-        if self.at == "parked":
-            return (self.gate, True)
-        return (self.tasks + 1, False)
-
     def catch_up(self, index: int, point: Point) -> None:
         """Let a system that is held before the point come up to it."""
-        while self.at == "held" and self.point() < point:
+        while self.run.at == "held" and self.run.point < point:
             self.advance(index, "catch-up")
 
     def drain(self, index: int | None) -> None:
         """Let the run go on until it completes, parks, fails or is refused."""
-        bound = itertools.count()
-        while self.at == "held" and not self.ended and next(bound) < 10 * (self.tasks + 1):
+        left = DRAIN_LIMIT * (self.run.tasks + 1)
+        while self.run.at == "held" and not self.ended:
+            if left == 0:
+                self.run.facts.append(f"came to no end in {DRAIN_LIMIT} times its tasks")
+                self.ended = True
+                return
+            left -= 1
             self.advance(index, "drain" if index is None else "catch-up")
 
     # -- one micro-step ----------------------------------------------------------------
 
     def advance(self, index: int | None, part: Part, *, poison: bool = False) -> None:
         """Let the body of the task at whose gate the run is held go on to the next point."""
-        task, frontier = self.task, self.frontier
+        run = self.run
+        task, frontier = run.task, run.frontier
         if poison:
-            self.pending.append(Event("poison", task))
-        self.take(self.release(poison))
-        asked = self.at == "parked" and task == self.gate
+            run.pending.append(Event("poison", task))
+        run.take(self.release(poison))
+        asked = run.at == "parked" and task == run.gate
         if not asked:
-            self.pending.append(Event("exec", task, frontier))
-        action = self.park_action if self.at == "parked" else self.progress_action
-        if not (asked and self.answer is not None):
-            self.note(index, part, action, {}, poison=poison)
-            self.ended = self.at in {"refused", "failed"}
-            return
-        self.facts.append("re-armed")
-        self.note(index, part, action, {}, folded=self.re_answers)
-        if self.re_answers:
-            name, params = self.answer
-            self.pending.append(Event("reanswer", value=str(next(iter(params.values()), ""))))
-            self.pending.append(Event("exec", task, frontier))
-            self.take(self.settle(self.running().call(name, params), index))
+            run.pending.append(Event("exec", task, frontier))
+        action = self.park_action if run.at == "parked" else self.progress_action
+        rearmed = asked and run.answer is not None
+        self.note(index, part, action, {}, poison=poison, folded=rearmed and self.re_answers)
+        if rearmed:
+            run.facts.append("re-armed")
+        if rearmed and self.re_answers and run.answer is not None:
+            name, params = run.answer
+            run.pending.append(Event("reanswer", value=_value(params)))
+            run.pending.append(Event("exec", task, frontier))
+            run.take(self.settle(self.process.call(name, params), index))
             self.note(index, "re-answer", self.progress_action, {})
+        self.ended = run.at in {"refused", "failed"}
 
     def release(self, poison: bool = False) -> Report:
-        if self.report.get("boundary"):
-            return self.running().call("advance", {"poison": poison})
-        return self.running().ask({"op": "release", "poison": poison})
+        if self.run.report.get("boundary"):
+            return self.process.call("advance", {"poison": poison})
+        return self.process.ask({"op": "release", "poison": poison})
 
     def settle(self, report: Report, index: int | None) -> Report:
         """Let an answer pass the gates up to the gated task's own (rule 6)."""
-        while report["at"] == "held" and report["task"] <= self.gate:
-            if report["task"] == self.gate:
-                self.report = report
+        while report["at"] == "held" and report["task"] <= self.run.gate:
+            if report["task"] == self.run.gate:
+                self.run.report = report
                 report = self.release()
             else:
-                self.take(report)
+                self.run.take(report)
                 self.advance(index, "catch-up")
-                report = self.report
+                report = self.run.report
         return report
-
-    def take(self, report: Report) -> None:
-        """Take in a report of the primary."""
-        self.report = report
-        self.notes = report["notes"]
-        self.at = report["at"]
-        if self.at == "held":
-            self.task = report["task"]
-        raw = report["observed"].get("frontier")
-        if isinstance(raw, int):
-            if raw < self.frontier:
-                self.facts.append(
-                    f"rebuilt: the store's frontier fell from {self.frontier} to {raw}"
-                )
-            self.frontier = max(self.frontier, raw)
-
-    def read_ledger(self) -> list[int]:
-        """Count the primary's new effects; return the tasks of the new effects of branches."""
-        of_branches = []
-        for row in self.ledger.new_rows():
-            self.rows.append(row)
-            if row.branch == 0:
-                self.counts[row.task - 1] += 1
-                self.pending.append(Event("effect", row.task, value=row.value or ""))
-            else:
-                of_branches.append(row.task)
-        return of_branches
 
     def note(
         self,
@@ -277,100 +222,42 @@ class _Walk:
         poison: bool = False,
         folded: bool = False,
     ) -> None:
-        """Write down a micro-step that ended with the report taken last."""
-        self.read_ledger()
-        if self.at == "parked" and not self.inherited:
-            self.inherited = tuple(self.counts)
-        seen = dict(self.report["observed"])
-        raw = {name: seen.pop(name) for name in ("outcome",) if name in seen}
-        variables = self.spec.variables
-        if variables.ledger:
-            seen[variables.ledger] = list(self.counts)
-        for name in variables.monotone:
-            if name in seen:
-                raw[name] = seen[name]
-                seen[name] = self.frontier
-        seen |= {
-            name: list(value) if isinstance(value, list) else value
-            for name, value in self.driven.items()
-            if name not in self.unseen
-        }
-        self.micro.append(
-            MicroStep(
-                step=index,
-                part=part,
-                action=action,
-                params=dict(params),
-                at=self.at,
-                process=self.running().ordinal,
-                observed=seen,
-                events=tuple(self.pending),
-                error=self.report.get("error"),
-                poison=poison,
-                folded=folded,
-                raw=raw or None,
-            )
-        )
-        self.pending = []
+        ordinal = self.process.ordinal
+        self.run.note(index, part, action, params, process=ordinal, poison=poison, folded=folded)
 
     # -- stimuli -----------------------------------------------------------------------
 
-    def drive(self, action: Action, params: Mapping[str, Any], outcome: Any) -> None:
-        """Keep the driven variables of a stimulus that was delivered."""
-        if action.counts:
-            self.driven[action.counts] += 1
-        for name, source in action.appends.items():
-            value = outcome if source == "outcome" else params[source]
-            if value is not None:
-                self.driven[name].append(value)
-            elif action.delivery == "call":
-                # The run goes on, and may yet show what it made of the value; appended then, or
-                # left out, the outcomes of later values would be taken for this one's.
-                self.unseen.add(name)
-
-    def deliver(self, index: int, name: str, action: Action, params: Mapping[str, Any]) -> None:
+    def deliver(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Make the call in the run's own process."""
-        before = self.at
-        report = self.running().call(name, params)
+        run, action, before = self.run, self.spec.actions[name], self.run.at
+        report = self.process.call(name, params)
         if action.answers:
             report = self.settle(report, index)
-            self.pending.append(Event("consume", value=str(next(iter(params.values()), ""))))
-        elif action.kind == "stimulus" and action.drains:
-            self.pending.append(Event("stray"))
-        self.take(report)
-        if action.answers and self.at not in {"refused", "parked"}:
-            self.answer = (name, params)
-        self.drive(action, params, report["observed"].get("outcome"))
-        if self.at == "refused":
-            self.facts.append(f"{name} was refused: {report['error']['type']}")
+        refused = report["at"] == "refused"
+        if action.answers:
+            run.pending.append(
+                Event("consume refused" if refused else "consume", value=_value(params))
+            )
+        elif action.drains:
+            run.pending.append(Event("stray"))
+        run.take(report)
+        if action.answers and not refused and run.at != "parked":
+            run.answer = (name, params)
+        run.drive(action, params, report["observed"].get("outcome"))
+        self.note_refusal(name, report)
         self.note(index, "step", name, params)
-        if self.at == "refused":
-            self.at = before  # a refusal leaves the run where it was
+        if refused:
+            run.at = before  # a refusal leaves the run where it was
 
     def branch(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Run a fork to its end, in a process of its own."""
-        action = self.spec.actions[name]
-        number = len(self.branches) + 2
-        value = str(next(iter(params.values())))
-        nested = self.crash_form == "exception"
-        process = self.running() if nested else self.spawn(branch=number)
-        self.processes += nested
-        ordinal = self.processes
-        if nested:
-            report = process.ask(
-                {"op": "branch", "branch": number, "process": ordinal, "action": name}
-                | {"params": dict(params)}
-            )
-        else:
-            report = process.call(name, params)
-        while report["at"] == "held":
-            if report.get("boundary"):
-                report = process.call("advance", {"poison": False})
-            else:
-                report = process.ask({"op": "release", "poison": False})
-        if not nested:
-            process.finish()
-        own = self.read_ledger()
+        run, number = self.run, len(self.branches) + 2
+        report, ordinal = (
+            self.branch_within(number, name, params)
+            if self.crash_form == "exception"
+            else self.branch_apart(number, name, params)
+        )
+        own = run.read_ledger()
         refused = report["at"] == "refused"
         outcome = None if refused else report["observed"].get("outcome")
         self.branches.append(
@@ -378,72 +265,102 @@ class _Walk:
                 number=number,
                 step=index,
                 process=ordinal,
-                value=value,
+                value=_value(params),
                 at=report["at"],
                 outcome=outcome,
-                inherited=self.inherited,
-                own=tuple(own.count(t) for t in range(1, self.tasks + 1)),
+                inherited=run.inherited,
+                own=tuple(own.count(task) for task in range(1, run.tasks + 1)),
                 error=report.get("error"),
             )
         )
-        self.pending.append(Event("fork refused" if refused else "fork", value=value))
-        if refused:
-            self.facts.append(f"{name} was refused: {report['error']['type']}")
-        else:
-            self.drive(action, params, outcome)
+        run.pending.append(Event("fork refused" if refused else "fork", value=_value(params)))
+        self.note_refusal(name, report)
+        if not refused:
+            run.drive(self.spec.actions[name], params, outcome)
         # It stands where it stood; an error that its last call met is not the fork's.
-        stands: Report = {
-            key: self.report[key] for key in ("task", "boundary") if key in self.report
-        }
-        self.take({**stands, **self.running().ask({"op": "observe"}), "at": self.at})
+        stands: Report = {key: run.report[key] for key in ("task", "boundary") if key in run.report}
+        run.take({**stands, **self.process.ask({"op": "observe"}), "at": run.at})
         self.note(index, "step", name, params)
+
+    def branch_apart(self, number: int, name: str, params: Mapping[str, Any]) -> tuple[Report, int]:
+        process = self.spawn(branch=number)
+        report = process.call(name, params)
+        while report["at"] == "held":
+            if report.get("boundary"):
+                report = process.call("advance", {"poison": False})
+            else:
+                report = process.ask({"op": "release", "poison": False})
+        process.finish()
+        return report, process.ordinal
+
+    def branch_within(
+        self, number: int, name: str, params: Mapping[str, Any]
+    ) -> tuple[Report, int]:
+        """Where the store lives in the run's process, so must the branch."""
+        self.processes += 1
+        ordinal = self.processes
+        message = {"op": "branch", "branch": number, "process": ordinal, "action": name}
+        report = self.process.ask({**message, "params": dict(params)})
+        while report["at"] == "held":
+            if report.get("boundary"):
+                raise HostError(f"{name}: a branch in the run's own process must run to its end")
+            report = self.process.ask({"op": "release", "poison": False})
+        return report, ordinal
 
     def crash(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Kill the run where it is held, reap it, and recover in a process that never saw it."""
-        process = self.running()
+        run, killed = self.run, self.process.ordinal
         self.recoveries += 1
         if self.crash_form == "kill":
-            status = process.kill()
-            self.deaths.append(Death(process.ordinal, index, "kill", status))
-            self.process = process = self.spawn(recovery=self.recoveries)
+            status = self.process.kill()
+            self.deaths.append(Death(killed, index, "kill", status))
+            self._process = self.spawn(recovery=self.recoveries)
         else:
-            process.ask({"op": "crash"})
-            self.deaths.append(Death(process.ordinal, index, "exception", None))
+            self.process.ask({"op": "crash"})
+            self.deaths.append(Death(killed, index, "exception", None))
             self.processes += 1
-            process.ordinal = self.processes
-            process.ask({"op": "succeed", "process": self.processes, "recovery": self.recoveries})
-        found = process.ask({"op": "observe"})
-        digest = process.ask({"op": "digest"})["digest"]
-        durable = found["observed"].get("frontier")
-        self.pending.append(Event("crash"))
-        report = process.call(name, params)
-        self.take(report)
-        written = {"frontier", "ckpts", "consumedVal"}
-        if any(found["observed"].get(n) != report["observed"].get(n) for n in written):
-            self.facts.append("the recovery wrote before its first gate")
-        if self.at == "refused":
-            self.facts.append(f"{name} was refused: {report['error']['type']}")
-            self.ended = True
-        else:
-            self.pending.append(
-                Event(
-                    "recover",
-                    task=self.point()[0],
-                    frontier=max(self.frontier, durable or 0),
-                    store=digest or "",
-                )
-            )
-        self.drive(self.spec.actions[name], params, None)
+            self.process.ordinal = self.processes
+            ordinals = {"process": self.processes, "recovery": self.recoveries}
+            self.process.ask({"op": "succeed", **ordinals})
+        found = self.process.ask({"op": "observe"})
+        digest = self.process.ask({"op": "digest"})["digest"]
+        run.pending.append(Event("crash"))
+        durable = max(run.frontier, run.shown_frontier(found) or 0)
+        run.take(self.process.call(name, params))
+        if any(found["observed"].get(n) != run.report["observed"].get(n) for n in self.stored):
+            run.facts.append("the recovery wrote before its first gate")
+        self.note_refusal(name, run.report)
+        self.ended = run.at == "refused"
+        if not self.ended:
+            task, store = run.point[0], digest or ""
+            run.pending.append(Event("recover", task=task, frontier=durable, store=store))
+        run.drive(self.spec.actions[name], params, None)
         self.note(index, "step", name, params)
 
+    @property
+    def stored(self) -> set[str]:
+        """The observed variables that come from the store alone."""
+        variables = self.spec.variables
+        return {*variables.observed} - {*self.spec.point, variables.ledger, *self.run.driven}
+
+    def note_refusal(self, name: str, report: Report) -> None:
+        if report["at"] == "refused":
+            self.run.facts.append(f"{name} was refused: {report['error']['type']}")
+
     # -- processes ---------------------------------------------------------------------
+
+    @property
+    def process(self) -> Process:
+        """The process that the run lives in."""
+        assert self._process is not None
+        return self._process
 
     def spawn(self, *, recovery: int = 0, branch: int = 0) -> Process:
         self.processes += 1
         process = self.host.fork(
             {
                 "folder": str(self.folder),
-                "notes": self.notes,
+                "notes": self.run.notes,
                 "process": self.processes,
                 "recovery": recovery,
                 "branch": branch,
@@ -452,16 +369,16 @@ class _Walk:
         self.process_ids.append(process.pid)
         return process
 
-    def running(self) -> Process:
-        assert self.process is not None
-        return self.process
-
     def close(self) -> None:
-        if self.process is not None:
-            self.process.kill()  # its record is complete, or there is none
+        if self._process is not None:
+            self._process.kill()  # its record is complete, or there is none
         self.ledger.close()
 
 
-def _constant(constants: Mapping[str, Any], name: str | None) -> int:
-    value = constants[name] if name is not None else None
-    return int(to_python(value)) if value is not None and not isinstance(value, Function) else 0
+def _constant(constants: Mapping[str, Value], name: str | None) -> int:
+    return int(to_python(constants[name])) if name is not None else 0
+
+
+def _value(params: Mapping[str, Any]) -> str:
+    """The value that a stimulus delivers, "" where it delivers none."""
+    return str(next(iter(params.values()), ""))

@@ -14,7 +14,7 @@ from tracegen.spec import Spec
 
 Faults = frozenset[str]
 
-MOST_SWITCHES = 2
+MOST_SWITCHES = 3
 """How many switches a set holds at most; larger sets explain nearly anything."""
 
 

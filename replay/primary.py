@@ -1,0 +1,156 @@
+"""The primary run, as its driver sees it: where it stands, what was observed, what fired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adapters.ledger import Ledger, Row
+from replay.record import Event, MicroStep, Part
+from tracegen.spec import Action, Spec
+
+Report = dict[str, Any]
+Point = tuple[int, bool]
+
+
+class Primary:
+    """Takes in the reports of a run's processes and writes down its micro-steps.
+
+    Attributes:
+        tasks, gate: how many tasks the workflow has, and which of them asks.
+        at: where the run stands: held, parked, complete, failed or refused.
+        task: the task at whose gate it is held, or was held last.
+        report: the report taken last.
+        notes: what its caller would have written down; handed to each later process.
+        answer: the value that the system consumed, as the action and parameters that delivered it.
+        frontier: the highest durable frontier that the store ever showed.
+        inherited: effects by task, as they were when the run parked first.
+        pending: what happened since the last micro-step.
+    """
+
+    def __init__(self, spec: Spec, tasks: int, gate: int, ledger: Ledger) -> None:
+        self.spec = spec
+        self.tasks = tasks
+        self.gate = gate
+        self.ledger = ledger
+        self.at: str | None = None
+        self.task = 0
+        self.report: Report = {}
+        self.notes: dict[str, Any] = {}
+        self.answer: tuple[str, Mapping[str, Any]] | None = None
+        self.frontier = 0
+        self.counts = [0] * tasks
+        self.inherited: tuple[int, ...] = ()
+        counted = {action.counts for action in spec.actions.values() if action.counts}
+        appended = {name for action in spec.actions.values() for name in action.appends}
+        self.driven: dict[str, Any] = dict.fromkeys(counted, 0) | {name: [] for name in appended}
+        self.unseen: set[str] = set()  # of the driven: what an outcome was not seen for
+        self.pending: list[Event] = []
+        self.micro: list[MicroStep] = []
+        self.facts: list[str] = []
+        self.rows: list[Row] = []
+
+    @property
+    def point(self) -> Point:
+        """The program point where it stands."""
+        if self.at == "held":
+            return (self.task, False)
+        return (self.gate, True) if self.at == "parked" else (self.tasks + 1, False)
+
+    @property
+    def where(self) -> str:
+        """Where it stands, for a reader."""
+        held = f"the run was held at task {self.task}"
+        return held if self.at == "held" else f"the run was {self.at}"
+
+    def take(self, report: Report) -> None:
+        """Take in a report of one of its processes."""
+        self.report = report
+        self.notes = report["notes"]
+        self.at = report["at"]
+        if self.at == "held":
+            self.task = report["task"]
+        if (shown := self.shown_frontier(report)) is not None:
+            if shown < self.frontier:
+                fell = f"the store's frontier fell from {self.frontier} to {shown}"
+                self.facts.append(f"rebuilt: {fell}")
+            self.frontier = max(self.frontier, shown)
+
+    def shown_frontier(self, report: Report) -> int | None:
+        """The durable frontier that a report's store shows, None where it shows none."""
+        for name in self.spec.variables.monotone:
+            if isinstance(shown := report["observed"].get(name), int):
+                return shown
+        return None
+
+    def read_ledger(self) -> list[int]:
+        """Count the primary's new effects; return the tasks of the new effects of branches."""
+        of_branches = []
+        for row in self.ledger.new_rows():
+            self.rows.append(row)
+            if row.branch == 0:
+                self.counts[row.task - 1] += 1
+                self.pending.append(Event("effect", row.task, value=row.value or ""))
+            else:
+                of_branches.append(row.task)
+        return of_branches
+
+    def note(
+        self,
+        index: int | None,
+        part: Part,
+        action: str,
+        params: Mapping[str, Any],
+        *,
+        process: int,
+        poison: bool = False,
+        folded: bool = False,
+    ) -> None:
+        """Write down a micro-step that ended with the report taken last."""
+        self.read_ledger()
+        if self.at == "parked" and not self.inherited:
+            self.inherited = tuple(self.counts)
+        seen = dict(self.report["observed"])
+        raw = {name: seen.pop(name) for name in ("outcome",) if name in seen}
+        variables = self.spec.variables
+        if variables.ledger:
+            seen[variables.ledger] = list(self.counts)
+        for name in variables.monotone:
+            if name in seen:
+                raw[name] = seen[name]
+                seen[name] = self.frontier
+        seen |= {
+            name: list(value) if isinstance(value, list) else value
+            for name, value in self.driven.items()
+            if name not in self.unseen
+        }
+        self.micro.append(
+            MicroStep(
+                step=index,
+                part=part,
+                action=action,
+                params=dict(params),
+                at=self.at,
+                process=process,
+                observed=seen,
+                events=tuple(self.pending),
+                error=self.report.get("error"),
+                poison=poison,
+                folded=folded,
+                raw=raw or None,
+            )
+        )
+        self.pending = []
+
+    def drive(self, action: Action, params: Mapping[str, Any], outcome: Any) -> None:
+        """Keep the driven variables of a stimulus that was delivered."""
+        if action.counts:
+            self.driven[action.counts] += 1
+        for name, source in action.appends.items():
+            value = outcome if source == "outcome" else params[source]
+            if value is not None:
+                self.driven[name].append(value)
+            elif action.delivery == "call":
+                # The run goes on, and may yet show what it made of the value; appended then, or
+                # left out, the outcomes of later values would be taken for this one's.
+                self.unseen.add(name)
