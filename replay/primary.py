@@ -41,8 +41,8 @@ class Primary:
         self.frontier = 0
         self.counts = [0] * tasks
         self.inherited: tuple[int, ...] = ()
-        counted = {action.counts for action in spec.actions.values() if action.counts}
-        appended = {name for action in spec.actions.values() for name in action.appends}
+        counted = [action.counts for action in spec.actions.values() if action.counts]
+        appended = [name for action in spec.actions.values() for name in action.appends]
         self.driven: dict[str, Any] = dict.fromkeys(counted, 0) | {name: [] for name in appended}
         self.unseen: set[str] = set()  # of the driven: what an outcome was not seen for
         self.pending: list[Event] = []

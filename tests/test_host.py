@@ -33,6 +33,14 @@ def alive(pid):
     return state != "Z"
 
 
+def gone(pids):
+    """Whether they are, or soon will be: a group that was killed takes its time to go."""
+    deadline = time.monotonic() + 10
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return not any(alive(pid) for pid in pids)
+
+
 def test_a_killed_process_is_reaped_with_its_status():
     with hosted("PrintsALot") as host:
         process = forked(host)
@@ -52,7 +60,7 @@ def test_a_hanging_process_is_an_error_and_is_ended_with_the_host():
         process = forked(host)
         with pytest.raises(HostError, match=r"start.* did not come back.*0\.3 s"):
             process.call("start", {})
-    assert not alive(process.pid)
+    assert gone([process.pid])
 
 
 def test_a_process_that_dies_unasked_is_an_error_with_its_status_and_last_words():
@@ -94,10 +102,7 @@ def test_nothing_is_left_when_the_host_closes():
     with hosted("PrintsALot") as host:
         processes = [forked(host, number) for number in range(1, 4)]
         home = host.folder
-    deadline = time.monotonic() + 10
-    while any(alive(p.pid) for p in processes) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not any(alive(p.pid) for p in processes)
+    assert gone([process.pid for process in processes])
     assert not home.exists()
 
 

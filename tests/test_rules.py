@@ -300,7 +300,7 @@ def test_21_what_divergences_hid_is_planned_again_around_them(lab):
         Tracking(Divergence(1, 0, "A", ()), frozenset(), ()),
         Tracking(None, frozenset({number["C"]}), ()),
     )
-    first = PartResult(Part("p", "R0", "transitions", traces), (), trackings, None, 3, "")
+    first = PartResult(Part("p", "R0", "transitions", traces), (), trackings, None, None, 3, "")
     again = plan_again(lab.spec, first, Model(graph, lab.spec))
     assert [[step.action for step in trace.steps] for trace in again.traces] == [["C", "B"]]
     assert again.name == "p, second pass"
