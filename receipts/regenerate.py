@@ -15,6 +15,7 @@ from typing import Any
 
 from adapters.registry import load_adapter, locate
 from mbt.cli import main as mbt
+from replay.explain import name_faults
 from replay.receipts import receipt_name
 
 HERE = Path(__file__).resolve().parent
@@ -91,11 +92,7 @@ def _part(receipt: Mapping[str, Any], name: str, part: Mapping[str, Any]) -> str
 
 
 def _mechanisms(explanation: Mapping[str, Any]) -> str:
-    sets = [
-        " with ".join(name.removeprefix("Fault") for name in names) or "reference"
-        for names in explanation["smallest"]
-    ]
-    return " or ".join(sets) or "none"
+    return " or ".join(name_faults(names) for names in explanation["smallest"]) or "none"
 
 
 if __name__ == "__main__":

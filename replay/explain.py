@@ -12,7 +12,7 @@ from replay.compare import Model, track
 from replay.record import RunRecord
 from tracegen.spec import Spec
 
-Faults = frozenset[str]
+Faults = tuple[str, ...]
 
 MOST_SWITCHES = 3
 """How many switches a set holds at most; larger sets explain nearly anything."""
@@ -21,6 +21,8 @@ MOST_SWITCHES = 3
 @dataclass(frozen=True)
 class Explanation:
     """Which mechanisms account for the whole of a replay.
+
+    A set of switches is a tuple in the order of the specification.
 
     Attributes:
         smallest: the smallest sets of switches that admit every run; the empty set is the
@@ -34,10 +36,16 @@ class Explanation:
     stopped: Mapping[Faults, str]
 
 
+def name_faults(switches: Sequence[str]) -> str:
+    """Name a set of switches: "reference", "Replay", "Replay with ForkIgnore and DoubleConsume"."""
+    first, *others = [switch.removeprefix("Fault") for switch in switches] or ["reference"]
+    return f"{first} with {' and '.join(others)}" if others else first
+
+
 def explain(
     spec: Spec,
     parts: Sequence[tuple[str, Sequence[RunRecord]]],
-    model_of: Callable[[str, Faults], Model],
+    model_of: Callable[[str, frozenset[str]], Model],
     merges: Mapping[str, Sequence[str]],
 ) -> Explanation:
     """Find the sets of switches that admit every run of every part of a suite.
@@ -67,13 +75,13 @@ def explain(
 
 
 def _sets(spec: Spec, size: int) -> Iterator[Faults]:
-    return (frozenset(names) for names in itertools.combinations(spec.explain.switches, size))
+    return itertools.combinations(spec.explain.switches, size)
 
 
 def _first_not_admitted(
     spec: Spec,
     parts: Sequence[tuple[str, Sequence[RunRecord]]],
-    model_of: Callable[[str, Faults], Model],
+    model_of: Callable[[str, frozenset[str]], Model],
     merges: Mapping[str, Sequence[str]],
     faults: Faults,
 ) -> str | None:
@@ -81,12 +89,12 @@ def _first_not_admitted(
     for name, runs in parts:
         for run in runs:
             # Without a poisoned output, a switch that persists one means the reference.
-            acting = faults if run.poisoned else faults - only_poisoned
+            acting = frozenset(faults) if run.poisoned else frozenset(faults) - only_poisoned
             tracking = track(
                 run,
                 model_of(name, acting),
                 merges=merges,
-                refusable=not (faults & only_poisoned),
+                refusable=not only_poisoned & set(faults),
                 resynchronise=False,
             )
             if tracking.divergence is not None:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.compare import Divergence
-from replay.explain import Explanation
+from replay.explain import Explanation, name_faults
 from replay.record import Event, MicroStep, RunRecord
 from replay.suite import PartResult, Replay
 from tracegen.trace import write_traces
@@ -86,12 +86,9 @@ def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
     if explanation is None:
         return None
     return {
-        "smallest": [sorted(faults) for faults in explanation.smallest],
-        "larger": [sorted(faults) for faults in explanation.larger],
-        "stopped": {
-            " ".join(sorted(faults)) or "reference": trace
-            for faults, trace in explanation.stopped.items()
-        },
+        "smallest": [list(faults) for faults in explanation.smallest],
+        "larger": [list(faults) for faults in explanation.larger],
+        "stopped": {name_faults(faults): trace for faults, trace in explanation.stopped.items()},
     }
 
 

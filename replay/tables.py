@@ -14,11 +14,10 @@ from rich.text import Text
 
 from adapters.base import Option
 from replay.compare import Divergence
-from replay.explain import MOST_SWITCHES, Explanation, Faults
+from replay.explain import MOST_SWITCHES, Explanation, name_faults
 from replay.receipts import SECOND_PASS
 from replay.record import RunRecord
 from replay.suite import Cell, PartResult, Replay
-from tracegen.spec import Spec
 from tracegen.trace import Trace
 
 STYLE: Mapping[Cell, tuple[str, str]] = {
@@ -30,29 +29,23 @@ STYLE: Mapping[Cell, tuple[str, str]] = {
 }
 
 
-def faults_text(spec: Spec, faults: Faults) -> str:
-    """Name a set of switches: "reference", "Replay", "Replay with ForkIgnore"."""
-    names = [name.removeprefix("Fault") for name in spec.explain.switches if name in faults]
-    return " with ".join(names) or "reference"
-
-
-def mechanisms(spec: Spec, explanation: Explanation | None) -> str:
+def mechanisms(explanation: Explanation | None) -> str:
     """Name the smallest sets of switches that admit every run."""
     if explanation is None:
         return ""
-    return " or ".join(faults_text(spec, faults) for faults in explanation.smallest) or "none"
+    return " or ".join(name_faults(faults) for faults in explanation.smallest) or "none"
 
 
-def explanation_text(spec: Spec, explanation: Explanation) -> str:
+def explanation_text(explanation: Explanation) -> str:
     """Say in a sentence or two which mechanisms admit every run."""
     if not explanation.smallest:
-        nearest = explanation.stopped.get(frozenset())
+        nearest = explanation.stopped.get(())
         where = f" (the reference machine does not admit {nearest})" if nearest else ""
         return f"none: no set of at most {MOST_SWITCHES} fault switches admits every run{where}"
-    text = mechanisms(spec, explanation)
+    text = mechanisms(explanation)
     # A superset of what explains it already is no news; a model that contains it is worth a word.
     if explanation.larger:
-        more = ", ".join(faults_text(spec, faults) for faults in explanation.larger)
+        more = ", ".join(name_faults(faults) for faults in explanation.larger)
         text += f" (admitted as well by {more})"
     return text
 
@@ -184,14 +177,14 @@ def _parts(replay: Replay) -> Table:
             str(max(unobserved.values(), default=0)),
             Text(f"{diverging} of {len(result.records)}", "red" if diverging else "green"),
             f"{len(result.covered)} of {result.transitions}",
-            mechanisms(replay.spec, result.explanation),
+            mechanisms(result.explanation),
         )
     return table
 
 
 def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
     if replay.explanation is not None:
-        said = explanation_text(replay.spec, replay.explanation)
+        said = explanation_text(replay.explanation)
         what = "\nexplained by " if len(replay.parts) == 1 else "\nthe whole is explained by "
         yield Text.assemble((what, "bold"), said)
     unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}

@@ -37,7 +37,7 @@ CREWAI = [
 
 
 def faults(text):
-    return frozenset(f"Fault{name}" for name in text.split())
+    return tuple(f"Fault{name}" for name in text.split())
 
 
 def check(lab, adapter, options, expected, diverging, inapplicable, explained):
