@@ -9,7 +9,8 @@ the benchmark fails. They take turns, a trace each, and a trace's time is its me
     python benchmarks/replay.py --systems crewai     some
     python benchmarks/replay.py --json               the same as data
 
-Exit code 1 where the harness takes a third or more of a framework's replay.
+Exit code 1 where the harness takes a third or more of a framework's replay, 3 where the two
+sides did not do the same.
 """
 
 from __future__ import annotations
@@ -76,14 +77,20 @@ class System:
 SYSTEMS = {
     "reference": System("reference", {}, None),
     "langgraph": System("langgraph", {}, "langgraph"),
-    "langgraph-update-state": System("langgraph", {"route": "update-state"}, "langgraph"),
+    "langgraph-update": System("langgraph", {"route": "update-state"}, "langgraph"),
     "crewai": System("crewai", {}, "crewai"),
 }
 
 
 @dataclass(frozen=True)
 class Result:
-    """Seconds for all traces, each the median of its rounds; forks and kills of one round."""
+    """What one system took.
+
+    Attributes:
+        forks, kills: of one round, equal on both sides.
+        with_s, without_s: for all traces, each with the median of its rounds.
+        share_by_round: as `share`, for each round alone: how far the machine lets it be trusted.
+    """
 
     system: str
     options: Mapping[str, str]
@@ -93,16 +100,22 @@ class Result:
     kills: int
     with_s: float
     without_s: float | None
+    share_by_round: tuple[float, ...]
 
     @property
     def share(self) -> float | None:
-        """The part of the time with the harness that is the harness's."""
-        return None if self.without_s is None else (self.with_s - self.without_s) / self.with_s
+        """The harness's part of the time with it."""
+        return None if self.without_s is None else share_of(self.with_s, self.without_s)
 
     @property
     def within_limit(self) -> bool:
         """Whether that is less than a third."""
         return self.share is None or self.share < MOST
+
+
+def share_of(with_s: float, without_s: float) -> float:
+    """The harness's part of a time."""
+    return (with_s - without_s) / with_s
 
 
 class Differs(Exception):
@@ -166,10 +179,12 @@ def bare(scripts: Scripts) -> Iterator[Bare]:
     with tempfile.TemporaryDirectory(prefix="bare-", ignore_cleanup_errors=True) as home:
         given, log = Path(home) / "scripts.json", Path(home) / "log.txt"
         given.write_bytes(TypeAdapter(Scripts).dump_json(scripts))
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        names = ("PATH", "LANG", "LC_ALL", "PYTHONPATH", "VIRTUAL_ENV")
+        kept = {name: os.environ[name] for name in names if name in os.environ}
         with log.open("wb") as errors:
             process = subprocess.Popen(
-                [sys.executable, "-P", str(ROOT / "benchmarks" / "bare.py"), str(given)],
+                [sys.executable, "-m", "benchmarks.bare", str(given)],
+                cwd=ROOT,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -200,8 +215,8 @@ def measure(name: str, spec: Spec, traces: Sequence[Trace], rounds: int) -> Resu
     form = adapter.crash_form(options)
     workflow = workflow_of(spec, MODEL)
     recorded = record_once(spec, traces, system, options, form)
-    with_s: list[list[float]] = [[] for _ in traces]
-    without_s: list[list[float]] = [[] for _ in traces]
+    with_s: list[list[float]] = []  # a round each, a trace each
+    without_s: list[list[float]] = []
     with ExitStack() as stack:
         drivers = stack.enter_context(
             Drivers(locate(system.adapter), workflow, options, jobs=1, fresh=False, limit=LIMIT_S)
@@ -213,14 +228,16 @@ def measure(name: str, spec: Spec, traces: Sequence[Trace], rounds: int) -> Resu
                 bare(Scripts(system.bare, route, workflow["tasks"], workflow["gate"], scripts))
             )
         for _ in range(rounds):
+            with_s.append([])
+            without_s.append([])
             for number, entry in enumerate(recorded):
                 started = time.perf_counter()
                 (record,) = drivers.replay(spec, [entry.trace], form, lambda: None)
-                with_s[number].append(time.perf_counter() - started)
+                with_s[-1].append(time.perf_counter() - started)
                 hold_to(entry, record)
                 if system.bare:
                     taken = driver.take(number)
-                    without_s[number].append(taken.seconds)
+                    without_s[-1].append(taken.seconds)
                     hold_to_script(entry, taken)
     return Result(
         system=name,
@@ -229,8 +246,13 @@ def measure(name: str, spec: Spec, traces: Sequence[Trace], rounds: int) -> Resu
         traces=len(traces),
         forks=sum(len(entry.record.process_ids) for entry in recorded),
         kills=sum(kills_of(entry.record) for entry in recorded),
-        with_s=sum(map(statistics.median, with_s)),
-        without_s=sum(map(statistics.median, without_s)) if system.bare else None,
+        with_s=sum(map(statistics.median, zip(*with_s, strict=True))),
+        without_s=(
+            sum(map(statistics.median, zip(*without_s, strict=True))) if system.bare else None
+        ),
+        share_by_round=(
+            tuple(map(share_of, map(sum, with_s), map(sum, without_s))) if system.bare else ()
+        ),
     )
 
 
@@ -272,19 +294,22 @@ def tour() -> tuple[Spec, list[Trace]]:
 
 def show(results: Sequence[Result], about: Mapping[str, str]) -> None:
     """Print a table."""
-    table = Table(title=f"the {MODEL} tour with and without the harness, one job")
-    for heading in ("system", "traces/s with", "traces/s without", "harness's share",
-                    "forks a trace", "kills a trace"):  # fmt: skip
-        table.add_column(heading, justify="left" if heading == "system" else "right")
+    table = Table(title=f"the {MODEL} tour, one job, with and without the harness")
+    table.add_column("system", no_wrap=True)
+    for heading in ("traces/s\nwith", "traces/s\nwithout", f"share\n< {MOST:.2f}",
+                    "share by\nround", "forks, kills\na trace"):  # fmt: skip
+        table.add_column(heading, justify="right")
     for r in results:
-        without = "-" if r.without_s is None else f"{r.traces / r.without_s:.1f}"
-        share = "-" if r.share is None else f"{r.share:.2f} < {MOST:.2f}"
-        if not r.within_limit:
-            share = share.replace("<", "[red]is not <[/red]")
-        table.add_row(
-            r.system, f"{r.traces / r.with_s:.1f}", without, share,
-            f"{r.forks / r.traces:.1f}", f"{r.kills / r.traces:.1f}",
-        )  # fmt: skip
+        per_trace = f"{r.forks / r.traces:.1f}, {r.kills / r.traces:.1f}"
+        cells = ["-", "-", "-"]
+        if r.without_s is not None and r.share is not None:
+            style = "green" if r.within_limit else "red"
+            cells = [
+                f"{r.traces / r.without_s:.1f}",
+                f"[{style}]{r.share:.2f}[/]",
+                f"{min(r.share_by_round):.2f}..{max(r.share_by_round):.2f}",
+            ]
+        table.add_row(r.system, f"{r.traces / r.with_s:.1f}", *cells, per_trace)
     console = Console()
     console.print(table, *(f"{key}: {value}" for key, value in about.items()), sep="\n")
 
@@ -305,7 +330,7 @@ def main() -> int:
         results = [measure(name, spec, traces, chosen.rounds) for name in systems]
     except Differs as error:
         print(f"not comparable: {error}", file=sys.stderr)
-        return 1
+        return 3
     about = {
         "rounds": str(chosen.rounds),
         "Python": platform.python_version(),

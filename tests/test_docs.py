@@ -73,9 +73,9 @@ def help_of(name):
 
 
 def as_pattern(line):
-    """A line that is shown: `...` may be anything, a last figure with a point is a duration."""
+    """A line that is shown: `...` may be anything, a figure with a point at its end is a time."""
     parts = [r"\s+".join(map(re.escape, part.split())) for part in line.split("...")]
-    return re.sub(r"\\s\+\d+\\\.\d$", r"\\s+[\\d.]+", ".*".join(parts))
+    return re.sub(r"\\s\+\d+\\\.\d$", r"\\s+(?:[\\d.]+|cached)", ".*".join(parts))
 
 
 def test_there_is_something_shown():

@@ -101,6 +101,17 @@ def test_7_a_crash_is_a_kill_and_the_recovery_never_saw_the_run(lab):
     assert not [fact for fact in record.facts if "wrote before" in fact]
 
 
+def test_7_fresh_interpreters_and_forks_show_the_same(lab):
+    part = lab.parts[ONE_CRASH]
+    few = replace(part, traces=part.traces[:2])
+    forked, fresh = (
+        lab.replay("reference", parts=[few], fresh=fresh).parts[0] for fresh in (False, True)
+    )
+    assert [run_data("", record) for record in forked.records] == [
+        run_data("", record) for record in fresh.records
+    ]
+
+
 def test_8_where_the_kill_lands_changes_no_observation(lab):
     body, boundary = (
         lab.replay("reference", parts=[ONE_CRASH], crash_at=where).parts[0]
