@@ -1,5 +1,6 @@
 """The benchmark of the harness's cost: that both sides do the same, not what they take."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from dataclasses import replace
 import pytest
 from conftest import REPOSITORY
 
-pytestmark = pytest.mark.framework("langgraph")
+LANGGRAPH, CREWAI = pytest.mark.framework("langgraph"), pytest.mark.framework("crewai")
 
 
 @pytest.fixture
@@ -20,10 +21,14 @@ def benchmark(monkeypatch):
     return replay
 
 
-def test_both_sides_fork_and_kill_as_the_tour_says():
+@pytest.mark.parametrize(
+    "system", [pytest.param("langgraph", marks=LANGGRAPH), pytest.param("crewai", marks=CREWAI)]
+)
+def test_both_sides_fork_and_kill_as_the_tour_says(system):
     """All 40 traces hold a fork and 28 a crash; each run's last process is killed as well."""
-    pytest.importorskip("langgraph")
-    chosen = ["--systems", "langgraph", "--rounds", "1", "--json"]
+    if importlib.util.find_spec(system) is None:
+        pytest.skip(f"{system} is not installed")
+    chosen = ["--systems", system, "--rounds", "1", "--json"]
     run = subprocess.run(
         [sys.executable, "benchmarks/replay.py", *chosen],
         cwd=REPOSITORY, capture_output=True, text=True, timeout=300, check=False,
@@ -35,6 +40,7 @@ def test_both_sides_fork_and_kill_as_the_tour_says():
     assert result["without_s"] > 0
 
 
+@LANGGRAPH
 def test_a_bare_side_that_does_something_else_is_no_measurement(benchmark):
     """A script that answers the question with another value leaves another ledger."""
     from benchmarks.bare import Act, Scripts
