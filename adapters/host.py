@@ -151,7 +151,7 @@ class Host:
         self._log = Path(self._home.name) / "host.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "adapters.host", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "adapters.host", str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -277,7 +277,7 @@ class _Server:
 
         os.set_inheritable(end, True)
         context["adapter"] = self.hello["adapter"]
-        arguments = ["-m", "adapters.worker", str(end), json.dumps(context)]
+        arguments = ["-P", "-m", "adapters.worker", str(end), json.dumps(context)]
         os.execv(sys.executable, [sys.executable, *arguments])
 
     def serve(self) -> None:

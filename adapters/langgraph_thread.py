@@ -69,6 +69,8 @@ class Place:
             AdapterFault: nobody put that checkpoint in time.
         """
         with self._moved:
+            if self._notes.get("head") == identifier:
+                return  # which is stored: nothing becomes the head before it is
             if not self._moved.wait_for(lambda: self._stored(identifier), self.LIMIT):
                 raise AdapterFault(f"a body is executed from checkpoint {identifier}, not stored")
         self.move(identifier)

@@ -60,7 +60,9 @@ def load_adapter(reference: str) -> type[Adapter]:
     where, _, class_name = reference.rpartition(":")
     try:
         if where.endswith(".py"):
-            spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+            # Under a name of its own: a file called queue.py must not pass for the library's.
+            name = f"mbt_adapter_{Path(where).stem}"
+            spec = importlib.util.spec_from_file_location(name, where)
             assert spec is not None and spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             sys.modules[spec.name] = module

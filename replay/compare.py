@@ -57,11 +57,13 @@ class Tracking:
         divergence: None where every observation has its explanation.
         covered: ids of the edges that were certainly taken, before any divergence.
         resynchronised: indices of the micro-steps at which the tracking had to start anew.
+        compared: at how many micro-steps at least one variable was observed, and so compared.
     """
 
     divergence: Divergence | None
     covered: frozenset[int]
     resynchronised: tuple[int, ...]
+    compared: int
 
 
 class Model:
@@ -152,10 +154,12 @@ def track(
     covered: set[int] = set()
     resynchronised: list[int] = []
     divergence: Divergence | None = None
+    compared = 0
     for index, micro in enumerate(record.micro):
         if micro.folded:
             continue
         view = model.view(micro.observed)
+        compared += bool(view)
         ways: list[tuple[tuple[int, ...], int]]
         if micro.part == "start":
             ways = [((), s) for s in model.graph.initial]
@@ -171,7 +175,7 @@ def track(
         if agreeing:
             states = {s for _, s in agreeing}
             taken = {edges for edges, _ in agreeing}
-            if divergence is None and len(taken) == 1:
+            if divergence is None and len(taken) == 1 and view:
                 covered.update(*taken)
             continue
         if divergence is None:
@@ -182,7 +186,7 @@ def track(
             break
         resynchronised.append(index)
         states = {s for s in range(len(model.graph)) if model.matches(s, view)}
-    return Tracking(divergence, frozenset(covered), tuple(resynchronised))
+    return Tracking(divergence, frozenset(covered), tuple(resynchronised), compared)
 
 
 def _differences(model: Model, micro: MicroStep, candidates: set[int]) -> tuple[Difference, ...]:

@@ -41,6 +41,8 @@ class Judgement:
     Attributes:
         findings: every (property, observed state) that fails, in the order of the runs.
         provoked: property -> names of the traces that provoked it.
+        provoked_unseen: property -> names of the traces that provoked it where it could not be
+            evaluated, since a variable that it reads was not observed.
         judged: property -> how many observed states it was evaluated on.
         set_aside: properties that were observed but not at issue, since a poisoned output was
             refused in every run.
@@ -49,6 +51,7 @@ class Judgement:
 
     findings: tuple[Finding, ...]
     provoked: dict[str, tuple[str, ...]]
+    provoked_unseen: dict[str, tuple[str, ...]]
     judged: dict[str, int]
     set_aside: frozenset[str]
     module_digest: str
@@ -62,6 +65,7 @@ class _State:
     log: int
     upto: int
     properties: tuple[str, ...]
+    unseen: tuple[str, ...]
     values: dict[str, Value]
 
 
@@ -80,9 +84,9 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
     config = replace(
         spec.models[model].config,
         specification=None,
-        init="ObservedInit",
-        next="ObservedNext",
-        invariants=("Judged",),
+        init="MbtInit",
+        next="MbtNext",
+        invariants=("MbtJudged",),
         properties=(),
     )
     with tempfile.TemporaryDirectory(prefix="mbt-judge-") as folder:
@@ -105,9 +109,12 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
         )
     findings, judged = [], dict.fromkeys(names, 0)
     provoked: dict[str, dict[str, None]] = {name: {} for name in names}
+    unseen: dict[str, dict[str, None]] = {name: {} for name in names}
     for number, state in enumerate(states, 1):
         failed, stirred = verdicts[number]
         for index, name in enumerate(names, 1):
+            if name in state.unseen and index in stirred:
+                unseen[name].setdefault(state.trace)
             if name not in state.properties:
                 continue
             judged[name] += 1
@@ -120,6 +127,7 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
     return Judgement(
         findings=tuple(findings),
         provoked={name: tuple(traces) for name, traces in provoked.items()},
+        provoked_unseen={name: tuple(traces) for name, traces in unseen.items()},
         judged=judged,
         set_aside=frozenset(aside) if all(_refused(run) for run in records) else frozenset(),
         module_digest=digest,
@@ -141,18 +149,21 @@ def _states_of_run(
     for index, micro in enumerate(run.micro):
         events += micro.events
         properties = _observable(spec, micro, events)
+        unseen = tuple(name for name in spec.properties if name not in properties)
         if refused:
             properties = tuple(n for n in properties if spec.properties[n].poison)
-        states.append(
-            _State(run.trace, index, 0, log, len(events), properties, _values(spec, micro))
-        )
+            unseen = ()
+        values = _values(spec, micro)
+        states.append(_State(run.trace, index, 0, log, len(events), properties, unseen, values))
     logs[log - 1] = tuple(events)
     asked = tuple(name for name, rule in spec.properties.items() if rule.branches and not refused)
     for branch in run.branches:
         effects = _branch_effects(branch)
         logs.append(effects)
         last = len(run.micro) - 1
-        states.append(_State(run.trace, last, branch.number, len(logs), len(effects), asked, {}))
+        states.append(
+            _State(run.trace, last, branch.number, len(logs), len(effects), asked, (), {})
+        )
 
 
 def _branch_effects(branch: Branch) -> tuple[Event, ...]:
@@ -200,31 +211,39 @@ def _module(
         )
         for state in states
     ]
-    assigned = [f"/\\ {name} = s.{name}" for name in plain]
-    assigned += [f"/\\ {n} = {operator}(log)" for n, operator in spec.variables.computed.items()]
-    fails = [f"({i} \\in s.judge /\\ ~{spec.properties[n].invariant})" for i, n in _numbered(names)]
+    # Names of our own begin with mbt, so as not to be a variable's of the module.
+    assigned = [f"/\\ {name} = mbtState.{name}" for name in plain]
+    assigned += [
+        f"/\\ {name} = {operator}(MbtLog(mbtState))"
+        for name, operator in spec.variables.computed.items()
+    ]
+    fails = [
+        f"({number} \\in MbtStates[mbtId].judge /\\ ~{spec.properties[name].invariant})"
+        for number, name in enumerate(names, 1)
+    ]
     # A property that does not say what provokes it is asked of every state alike.
     provoked = [
-        f"{operator}(Log(s))" if operator else "TRUE"
+        f"{operator}(MbtLog(MbtStates[mbtId]))" if operator else "TRUE"
         for operator in (spec.properties[n].provoked for n in names)
     ]
     return "\n".join(
         [
             f"---- MODULE {MODULE} ----",
             f"EXTENDS {spec.observed or spec.module}, TLC",
-            "VARIABLE id",
-            "Logs == <<",
+            "VARIABLE mbtId",
+            "MbtLogs == <<",
             _rows(_log(events) for events in logs),
             ">>",
-            "States == <<",
+            "MbtStates == <<",
             _rows(rows),
             ">>",
-            "Log(s) == SubSeq(Logs[s.log], 1, s.upto)",
-            "ObservedInit == \\E i \\in DOMAIN States : LET s == States[i] log == Log(s) IN",
-            "  /\\ id = i",
+            "MbtLog(mbtState) == SubSeq(MbtLogs[mbtState.log], 1, mbtState.upto)",
+            "MbtInit == \\E mbtNumber \\in DOMAIN MbtStates :",
+            "  LET mbtState == MbtStates[mbtNumber] IN",
+            "  /\\ mbtId = mbtNumber",
             *(f"  {line}" for line in assigned),
-            f"ObservedNext == FALSE /\\ UNCHANGED <<id, {', '.join(variables)}>>",
-            'Judged == LET s == States[id] IN PrintT(<<"judged", id,',
+            f"MbtNext == FALSE /\\ UNCHANGED <<mbtId, {', '.join(variables)}>>",
+            'MbtJudged == PrintT(<<"judged", mbtId,',
             *_choice(fails),
             "  ,",
             *_choice(provoked),
@@ -233,10 +252,6 @@ def _module(
             "",
         ]
     )
-
-
-def _numbered(names: Sequence[str]) -> Iterable[tuple[int, str]]:
-    return enumerate(names, 1)
 
 
 def _choice(conditions: Sequence[str]) -> list[str]:
@@ -263,7 +278,7 @@ def _verdicts(printed: Iterable[str]) -> dict[int, tuple[set[int], set[int]]]:
     """State id -> numbers of the properties that fail, and of those that were provoked."""
     verdicts: dict[int, tuple[set[int], set[int]]] = {}
     for line in printed:
-        if line.startswith('<<"judged", '):
+        if '"judged"' in line[:12]:
             _, number, failed, provoked = to_python(parse_value(line))
             verdicts[number] = (set(failed), set(provoked))
     return verdicts

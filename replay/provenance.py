@@ -33,13 +33,22 @@ def file_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def provenance(spec: Spec, adapter: type[Adapter], tools: Tools, *, fresh: bool) -> dict[str, Any]:
-    """The stable part: the same on every machine with the same versions."""
+def provenance(
+    spec: Spec, adapter: type[Adapter], reference: str, tools: Tools, *, fresh: bool
+) -> dict[str, Any]:
+    """The stable part: the same on every machine with the same versions.
+
+    Args:
+        reference: MODULE:CLASS or FILE.py:CLASS of the adapter; a file has its digest taken.
+    """
+    where = Path(reference.rpartition(":")[0])
+    own = {where.name: file_digest(where)} if where.suffix == ".py" else {}
     modules = sorted(spec.path.parent.glob(f"{spec.module}*.tla"))
     return {
         "versions": {"tla-mbt": version("tla-mbt"), **versions_of(adapter)},
         "digests": {
             **{path.name: file_digest(path) for path in modules},
+            **own,
             "tla2tools.jar": tools.tlc.digest,
         },
         "processes": "fresh interpreters" if fresh else "forked from a host that only imported",

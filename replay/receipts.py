@@ -212,7 +212,10 @@ def receipt_name(
     chosen = [f"{name}={value}" for name, value in options.items() if value != defaults[name]]
     row = ",".join(chosen) or "default"
     safe = "".join(c if c.isalnum() or c in "=,.+-_" else "_" for c in row + selection)
-    return f"{module}/{adapter.rpartition(':')[2]}/{safe}"
+    # FILE.py:CLASS by both, since two files may have a class of one name.
+    where, _, class_name = adapter.rpartition(":")
+    who = f"{Path(where).stem}.{class_name}" if where else adapter
+    return f"{module}/{who}/{safe}"
 
 
 def write_receipt(

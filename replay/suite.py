@@ -77,8 +77,8 @@ class PartResult:
 
     @property
     def compared(self) -> int:
-        """Micro-steps that were compared with the model."""
-        return sum(len(record.compared) for record in self.records)
+        """Micro-steps at which something was observed and compared with the model."""
+        return sum(tracking.compared for tracking in self.trackings)
 
     def unobserved(self, spec: Spec) -> dict[str, int]:
         """Model variable -> at how many of the compared micro-steps nobody could see it."""
@@ -101,9 +101,10 @@ class PartResult:
             return "violated"
         if name in self.judgement.set_aside:
             return "not judged"
-        if not self.judgement.judged[name]:
-            return "not observed"
-        return "holds" if self.judgement.provoked[name] else "not provoked"
+        if self.judgement.provoked[name]:
+            return "holds"
+        unseen = self.judgement.provoked_unseen[name] or not self.judgement.judged[name]
+        return "not observed" if unseen else "not provoked"
 
 
 @dataclass(frozen=True)
@@ -122,13 +123,13 @@ class Replay:
     explanation: Explanation | None
 
     def cell(self, name: str) -> Cell:
-        """The verdict on a property over the whole suite: the gravest of its parts."""
-        cells = [result.cell(name) for result in self.parts]
+        """The verdict on a property over the whole suite: the gravest of its parts and passes."""
+        cells = [result.cell(name) for result in (*self.parts, *self.second_pass)]
         order: tuple[Cell, ...] = (
             "violated",
             "holds",
-            "not provoked",
             "not observed",
+            "not provoked",
             "not judged",
         )
         return next(cell for cell in order if cell in cells)

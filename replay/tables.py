@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -107,35 +107,36 @@ class Invocation:
         return self.replay(replay, *source, "--only", group.traces[0])
 
 
-def render(replay: Replay, typed: Invocation, versions: Mapping[str, str]) -> RenderableType:
-    """The whole report, for a screen."""
-    return Group(
-        _heading(replay, versions),
-        _properties(replay),
-        _parts(replay),
-        *_statements(replay, typed),
-        *_other_forms(replay, typed),
-    )
+def report(
+    replay: Replay, typed: Invocation, versions: Mapping[str, str]
+) -> Iterator[RenderableType]:
+    """The whole report for a screen, item by item: tables, and lines that are not to be broken."""
+    yield from _heading(replay, versions)
+    yield _properties(replay)
+    yield Text()
+    yield _parts(replay)
+    yield from _statements(replay, typed)
+    yield from _other_forms(replay, typed)
 
 
-def _heading(replay: Replay, versions: Mapping[str, str]) -> Text:
+def _heading(replay: Replay, versions: Mapping[str, str]) -> Iterator[Text]:
     what = ", ".join(f"{name} {version}" for name, version in versions.items()) or replay.adapter
-    chosen = "  ".join(f"{name}={value}" for name, value in replay.options.items())
-    return Text.assemble(
-        (f"{replay.spec.module} on {what}\n", "bold"),
-        (f"options: {chosen}" if chosen else "", "dim"),
-    )
+    yield Text(f"{replay.spec.module} on {what}", "bold")
+    if replay.options:
+        chosen = "  ".join(f"{name}={value}" for name, value in replay.options.items())
+        yield Text(f"options: {chosen}", "dim")
 
 
 def _properties(replay: Replay) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("property")
     table.add_column("verdict")
-    for result in replay.parts:
+    results = (*replay.parts, *replay.second_pass)
+    for result in results:
         table.add_column(result.part.name, justify="right")
     for name, rule in replay.spec.properties.items():
         mark, style = STYLE[replay.cell(name)]
-        cells = [_part_cell(result, name) for result in replay.parts]
+        cells = [_part_cell(result, name) for result in results]
         table.add_row(f"{name:3} {rule.title}", Text(mark, style), *cells)
     return table
 
@@ -151,19 +152,13 @@ def _part_cell(result: PartResult, name: str) -> Text:
 
 def _parts(replay: Replay) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("\ntraces of")
-    for title in (
-        "\nmodel",
-        "\ntraces",
-        "\nsteps",
-        "appli-\ncable",
-        "compared\nat",
-        "unob-\nserved",
-        "\ndiverge",
-        "transitions\ncovered",
-    ):
-        table.add_column(title, justify="left" if title == "\nmodel" else "right")
-    table.add_column("\nexplained by")
+    table.add_column("traces of")
+    table.add_column("model")
+    for title in ("traces", "steps", "applicable", "compared", "unobserved", "diverge", "covered"):
+        table.add_column(title, justify="right")
+    explained = replay.explanation is not None
+    if explained:
+        table.add_column("explained by")
     for result in (*replay.parts, *replay.second_pass):
         diverging = len(result.diverging)
         unobserved = result.unobserved(replay.spec)
@@ -177,7 +172,7 @@ def _parts(replay: Replay) -> Table:
             str(max(unobserved.values(), default=0)),
             Text(f"{diverging} of {len(result.records)}", "red" if diverging else "green"),
             f"{len(result.covered)} of {result.transitions}",
-            mechanisms(result.explanation),
+            *([mechanisms(result.explanation)] if explained else []),
         )
     return table
 
@@ -204,7 +199,7 @@ def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
             (f"\n{group.part}, {_runs(len(group.traces))}: ", "bold"),
             (group.divergence.sentence(), "red"),
         )
-        yield Text(f"  {typed.repeat(replay, group)}", "cyan", overflow="fold")
+        yield Text(f"  {typed.repeat(replay, group)}", "cyan")
 
 
 def _runs(count: int) -> str:

@@ -128,6 +128,32 @@ def test_a_framework_that_is_not_installed_names_its_extra(tmp_path):
     assert 'pip install "tla-mbt[langgraph]"' in done.stderr
 
 
+def test_a_system_of_which_nothing_is_seen_is_no_conforming_one(tmp_path):
+    adapter = tmp_path / "queue.py"  # a name that the library has, too
+    adapter.write_text(
+        "from adapters.reference import Reference\n"
+        "class Unseen(Reference):\n"
+        "    def observe(self): return {}\n"
+    )
+    done = replay(tmp_path, "--model", "R3", adapter=f"{adapter}:Unseen")
+    assert done.returncode == 0, "its ledger is seen all the same"
+    line = next(text for text in done.stdout.splitlines() if text.startswith("not observed"))
+    assert "pc" in line and "waiting" in line and "effects" not in line
+    done = mbt(
+        *("replay", "examples/bounded_queue/BoundedQueue.tla", "--adapter"),
+        *(f"{SYSTEMS / 'misbehaving.py'}:SeesNothing", "--receipts", str(tmp_path / "receipts")),
+    )
+    assert done.returncode == 2, done.stdout
+    assert "observe() returned none of the model's variables" in done.stderr
+    assert not list(tmp_path.rglob("receipt.json"))
+
+
+def test_an_adapter_without_a_method_for_an_action_is_told_which(tmp_path):
+    done = replay(tmp_path, "--model", "R3", adapter=f"{SYSTEMS / 'misbehaving.py'}:Blind")
+    assert done.returncode == 2
+    assert "Blind has no method Consume" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

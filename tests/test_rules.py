@@ -308,8 +308,8 @@ def test_21_what_divergences_hid_is_planned_again_around_them(lab):
         for i, path in enumerate(paths)
     )
     trackings = (
-        Tracking(Divergence(1, 0, "A", ()), frozenset(), ()),
-        Tracking(None, frozenset({number["C"]}), ()),
+        Tracking(Divergence(1, 0, "A", ()), frozenset(), (), 2),
+        Tracking(None, frozenset({number["C"]}), (), 1),
     )
     first = PartResult(Part("p", "R0", "transitions", traces), (), trackings, None, None, 3, "")
     again = plan_again(lab.spec, first, Model(graph, lab.spec))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
@@ -21,9 +22,10 @@ from replay.models import Models
 from replay.parts import Selection, plan_parts
 from replay.provenance import provenance, versions_of, volatile
 from replay.receipts import receipt_name, summary, write_receipt
-from replay.suite import Replay, replay_suite
-from replay.tables import Invocation, render, walk_picture
+from replay.suite import Part, Replay, replay_suite
+from replay.tables import Invocation, report, walk_picture
 from tracegen.errors import MachineryError, MbtError
+from tracegen.spec import Spec
 
 CONFORMS, DIVERGES = 0, 1
 
@@ -118,6 +120,7 @@ def replay(
     with checker.running() as run, Stages(quiet=as_json) as stages:
         graphs = Models(spec, run, on_run=stages.graph)
         parts = plan_parts(spec, selection, run)
+        _check_methods(spec, adapter, adapter_name, parts)
         jobs = jobs or os.cpu_count() or 1
         try:
             found = replay_suite(
@@ -144,7 +147,13 @@ def replay(
             raise MbtError(f"adapter {adapter_name}: {error}{extra}") from error
         except HostError as error:
             raise MachineryError(str(error)) from error
-        content = summary(found, provenance(spec, adapter, run["tools"], fresh=fresh))
+        if blind := next((r.part.name for r in found.parts if not r.compared), None):
+            raise MbtError(
+                f"adapter {adapter_name}: observe() returned none of the model's variables over "
+                f"the whole of {blind!r} (observed: {', '.join(spec.variables.observed)}), so "
+                "nothing was compared"
+            )
+        content = summary(found, provenance(spec, adapter, reference, run["tools"], fresh=fresh))
         defaults = {name: option.default for name, option in adapter.options.items()}
         folder = write_receipt(
             receipts,
@@ -179,7 +188,9 @@ def _print(found: Replay, typed: Invocation, versions: Mapping[str, str]) -> Non
         trace, record, tracking = runs[0]
         screen.print(walk_picture(trace, record, tracking.divergence))
         screen.print()
-    screen.print(render(found, typed, versions))
+    for item in report(found, typed, versions):
+        # Lines are the terminal's to break: a command is there to be copied.
+        screen.print(item, soft_wrap=isinstance(item, Text))
     screen.print(f"\nreceipt: {typed.receipt}", style="dim", soft_wrap=True)
 
 
@@ -189,6 +200,17 @@ def _adapter(name: str) -> tuple[type[Adapter], str]:
         return load_adapter(reference), reference
     except UnknownAdapter as error:
         raise MbtError(str(error)) from error
+
+
+def _check_methods(spec: Spec, adapter: type[Adapter], name: str, parts: Sequence[Part]) -> None:
+    """Every action that is going to be delivered needs its method."""
+    actions = {step.action for part in parts for trace in part.traces for step in trace.steps}
+    for action in sorted(actions):
+        if spec.actions[action].kind == "stimulus" and not hasattr(adapter, action):
+            raise MbtError(
+                f"adapter {name}: {adapter.__name__} has no method {action}; "
+                "an adapter has one for each action that is delivered (docs/adapters.md)"
+            )
 
 
 def _options(adapter: type[Adapter], name: str, chosen: tuple[str, ...]) -> Mapping[str, str]:

@@ -8,6 +8,11 @@ from adapters.base import Adapter
 
 
 class Base(Adapter):
+    def Consume(self, v): ...
+    def ForkResume(self, v): ...
+    def CrashRecover(self): ...
+    def ExtraResume(self): ...
+
     def observe(self):
         return {"x": 0}
 
@@ -64,6 +69,15 @@ class FailsInTheFramework(Base):
                 return "fine"
 
         self.system(framework_call)
+
+
+class SeesNothing(Adapter):
+    """For any module: every action is taken, and nothing can be seen of it."""
+
+    Put = Get = Overfill = lambda self, **params: None
+
+    def observe(self):
+        return {}
 
 
 class NotAnAdapter:
