@@ -113,6 +113,8 @@ class Run:
     def effect(self, task: int, value: str | None = None) -> None:
         """Fire a task's effect: one row in the ledger, durable when this returns."""
         with self.ours():
+            if not isinstance(task, int) or isinstance(task, bool):
+                raise AdapterFault(f"an effect of task {task!r}, which is no number")
             if self._ledger is None:
                 self._ledger = Ledger(self.folder / "ledger.db")
             self._ledger.append(Row(self.branch, task, value, self.process))

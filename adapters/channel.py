@@ -7,6 +7,7 @@ taken for a message.
 from __future__ import annotations
 
 import json
+import os
 import socket
 import time
 from typing import Any
@@ -31,6 +32,8 @@ class Channel:
 
     def __init__(self, end: socket.socket) -> None:
         self._end = end
+        #: Sent with every message; whoever answers sends that of the message that it answers.
+        self.number = 0
         self._pending = b""
 
     @classmethod
@@ -45,7 +48,8 @@ class Channel:
         Raises:
             Closed: the other side is gone.
         """
-        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        stamped = {**message, "number": self.number, "sender": os.getpid()}
+        line = json.dumps(stamped, separators=(",", ":")).encode() + b"\n"
         try:
             if descriptor is None:
                 self._end.sendall(line)
@@ -92,6 +96,7 @@ class Channel:
             raise ChannelError(f"not a message: {line[:80]!r}") from None
         if not isinstance(message, dict):
             raise ChannelError(f"not a message: {line[:80]!r}")
+        self.number = message.get("number", 0)
         return message, descriptors[0] if descriptors else None
 
     def close(self) -> None:

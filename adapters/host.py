@@ -47,6 +47,7 @@ class Process:
         self._log = log
         self._limit = limit
         self._status: int | None = None
+        self._sent = 0
         self.pid = pid
         self.ordinal = ordinal
 
@@ -57,6 +58,8 @@ class Process:
             HostError: no report came within the limit, the process died, or the adapter failed.
         """
         try:
+            self._sent += 1
+            self._channel.number = self._sent
             self._channel.send(message)
             report = self._channel.receive(self._limit)
         except Silent as error:
@@ -68,6 +71,11 @@ class Process:
             ) from error
         except ChannelError as error:
             raise HostError(f"{self._what(message)} spoke rubbish: {error}") from error
+        if (report.get("number"), report.get("sender")) != (self._sent, self.pid):
+            raise HostError(
+                f"{self._what(message)} was answered by another process or out of turn: "
+                "did a body fork?"
+            )
         if report.get("fault"):
             raise HostError(f"{self._what(message)} failed: {report['fault']}; {self._tail()}")
         return report

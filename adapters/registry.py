@@ -70,8 +70,9 @@ def load_adapter(reference: str) -> type[Adapter]:
         else:
             module = importlib.import_module(where)
         adapter = getattr(module, class_name)
-    except (ImportError, AttributeError, SyntaxError) as error:
-        raise UnknownAdapter(f"cannot load adapter {reference}: {error}") from error
+    except Exception as error:  # whatever a user's file does when it is imported
+        kind = type(error).__name__
+        raise UnknownAdapter(f"cannot load adapter {reference}: {kind}: {error}") from error
     if not (isinstance(adapter, type) and issubclass(adapter, Adapter)):
         raise UnknownAdapter(f"{reference} is not a subclass of mbt.Adapter")
     return adapter

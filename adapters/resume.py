@@ -106,7 +106,8 @@ class ResumeAdapter(Adapter):
         if self.run.options.get("stray") == "recover":
             return self.recover()
         same = self.run.options.get("stray_value", "same") == "same"
-        return self.stray(self.run.notes["answer"] if same else self.OTHER_VALUE)
+        answer = self.run.notes.get("answer", self.OTHER_VALUE)
+        return self.stray(answer if same else self.OTHER_VALUE)
 
     def resume(self, v: str) -> Any:
         """Deliver the value to the parked run."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from adapters.base import Adapter, CrashedHere, Refused, Run
+from adapters.base import Adapter, AdapterFault, CrashedHere, Refused, Run
 from adapters.channel import Channel, Closed
 
 _PR_SET_PDEATHSIG = 1
@@ -86,7 +86,10 @@ class Worker:
 
 def _report(adapter: Adapter, at: str | None, **extra: Any) -> dict[str, Any]:
     """Where the run stands and what can be seen of it there."""
-    return {"at": at, "observed": adapter.observe(), "notes": adapter.run.notes, **extra}
+    observed = adapter.observe()
+    if not isinstance(observed, dict) or not all(isinstance(name, str) for name in observed):
+        raise AdapterFault("observe() has to return a dictionary of variables by name")
+    return {"at": at, "observed": observed, "notes": adapter.run.notes, **extra}
 
 
 def _call(adapter: Adapter, action: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -99,7 +102,11 @@ def _call(adapter: Adapter, action: str, params: dict[str, Any]) -> dict[str, An
     except CrashedHere:
         return _report(adapter, "crashed")
     if isinstance(at, tuple):  # stopped at a boundary: nothing runs until the next call
-        return _report(adapter, at[0], task=at[1], boundary=True)
+        if len(at) != 2 or at[0] != "held" or not isinstance(at[1], int):
+            raise AdapterFault(f"{action}() returned {at!r}; a boundary is at_boundary(task)")
+        return _report(adapter, "held", task=at[1], boundary=True)
+    if at not in {None, "parked", "complete", "failed"}:
+        raise AdapterFault(f'{action}() returned {at!r}, not "parked", "complete" or "failed"')
     return _report(adapter, at)
 
 

@@ -161,7 +161,9 @@ def track(
         view = model.view(micro.observed)
         compared += bool(view)
         ways: list[tuple[tuple[int, ...], int]]
-        if micro.part == "start":
+        if _never_stood(model.spec, micro):
+            ways, view = [], []
+        elif micro.part == "start":
             ways = [((), s) for s in model.graph.initial]
         elif micro.poison and micro.at == "refused":
             # Refused(t): nothing changed, and whether the effect fired is not at issue.
@@ -186,7 +188,38 @@ def track(
             break
         resynchronised.append(index)
         states = {s for s in range(len(model.graph)) if model.matches(s, view)}
+    strange = _strange_branch(record)
+    if strange is not None and (divergence is None or strange.micro < divergence.micro):
+        divergence = strange
     return Tracking(divergence, frozenset(covered), tuple(resynchronised), compared)
+
+
+def _never_stood(spec: Spec, micro: MicroStep) -> bool:
+    """Whether a run was refused its start or its recovery: the model has every run stand then."""
+    revived = micro.action in spec.actions and spec.actions[micro.action].delivery == "kill"
+    return micro.at in {"refused", "failed"} and (micro.part == "start" or revived)
+
+
+def _strange_branch(record: RunRecord) -> Divergence | None:
+    """A branch that no model has: one that comes to no end, or fires an effect of its own twice."""
+    for branch in record.branches:
+        if branch.at == "failed" or max(branch.own, default=0) > 1:
+            index, micro = next(
+                (i, m)
+                for i, m in enumerate(record.micro)
+                if m.step == branch.step and m.part == "step"
+            )
+            difference = (
+                Difference(f"branch {branch.number}", ("an end",), "none")
+                if branch.at == "failed"
+                else Difference(
+                    f"effects of branch {branch.number}",
+                    ("at most one a task",),
+                    str(list(branch.own)),
+                )
+            )
+            return Divergence(index, branch.step, micro.action, (difference,))
+    return None
 
 
 def _differences(model: Model, micro: MicroStep, candidates: set[int]) -> tuple[Difference, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,13 @@ from adapters.host import Host, HostError, Process
 from adapters.ledger import Ledger
 from replay.primary import Point, Primary, Report
 from replay.record import Branch, Death, Event, Part, RunRecord
+from tracegen.errors import MbtError
 from tracegen.spec import Action, Spec
 from tracegen.trace import Step, Trace
-from tracegen.values import Value, to_python
+from tracegen.values import ModelValue, Value, to_python
 
-DRAIN_LIMIT = 10
-"""How many times over a run may execute its tasks while it is let go to its end."""
+RELEASES = 30
+"""How often a run may be let go on for each of its tasks and each step of its trace."""
 
 
 def replay_trace(
@@ -71,6 +74,7 @@ class _Walk:
         self.process_ids: list[int] = []
         self.recoveries = 0
         self.ended = False
+        self.releases = RELEASES * (self.run.tasks + 1 + len(trace.steps))
         self.branches: list[Branch] = []
         self.deaths: list[Death] = []
         self.inapplicable: dict[int, str] = {}
@@ -126,7 +130,7 @@ class _Walk:
         if reason := self.hindrance(action):
             self.inapplicable[index] = reason
             return
-        params = {name: to_python(step.params[name]) for name in action.tester}
+        params = {name: _plain(name, step) for name in action.tester}
         if action.delivery == "kill":
             self.crash(index, step.action, params)
         elif action.delivery == "branch":
@@ -156,18 +160,12 @@ class _Walk:
 
     def catch_up(self, index: int, point: Point) -> None:
         """Let a system that is held before the point come up to it."""
-        while self.run.at == "held" and self.run.point < point:
+        while self.run.at == "held" and self.run.point < point and not self.ended:
             self.advance(index, "catch-up")
 
     def drain(self, index: int | None) -> None:
         """Let the run go on until it completes, parks, fails or is refused."""
-        left = DRAIN_LIMIT * (self.run.tasks + 1)
         while self.run.at == "held" and not self.ended:
-            if left == 0:
-                self.run.facts.append(f"came to no end in {DRAIN_LIMIT} times its tasks")
-                self.ended = True
-                return
-            left -= 1
             self.advance(index, "drain" if index is None else "catch-up")
 
     # -- one micro-step ----------------------------------------------------------------
@@ -196,13 +194,22 @@ class _Walk:
         self.ended = run.at in {"refused", "failed"}
 
     def release(self, poison: bool = False) -> Report:
+        if self.exhausted():
+            return {**self.run.report, "at": "failed"}
         if self.run.report.get("boundary"):
             return self.process.call("advance", {"poison": poison})
         return self.process.ask({"op": "release", "poison": poison})
 
+    def exhausted(self) -> bool:
+        """Whether the run goes round in circles: it is then left where it is, as failed."""
+        self.releases -= 1
+        if self.releases == 0:
+            self.run.facts.append("went on without end")
+        return self.releases <= 0
+
     def settle(self, report: Report, index: int | None) -> Report:
         """Let an answer pass the gates up to the gated task's own (rule 6)."""
-        while report["at"] == "held" and report["task"] <= self.run.gate:
+        while report["at"] == "held" and report["task"] <= self.run.gate and not self.ended:
             if report["task"] == self.run.gate:
                 self.run.report = report
                 report = self.release()
@@ -259,7 +266,8 @@ class _Walk:
         )
         own = run.read_ledger()
         refused = report["at"] == "refused"
-        outcome = None if refused else report["observed"].get("outcome")
+        ended = report["at"] not in {"refused", "failed"}
+        outcome = report["observed"].get("outcome") if ended else None
         self.branches.append(
             Branch(
                 number=number,
@@ -286,6 +294,9 @@ class _Walk:
         process = self.spawn(branch=number)
         report = process.call(name, params)
         while report["at"] == "held":
+            if self.exhausted():
+                process.kill()
+                return {**report, "at": "failed"}, process.ordinal
             if report.get("boundary"):
                 report = process.call("advance", {"poison": False})
             else:
@@ -302,7 +313,7 @@ class _Walk:
         message = {"op": "branch", "branch": number, "process": ordinal, "action": name}
         report = self.process.ask({**message, "params": dict(params)})
         while report["at"] == "held":
-            if report.get("boundary"):
+            if self.exhausted() or report.get("boundary"):
                 raise HostError(f"{name}: a branch in the run's own process must run to its end")
             report = self.process.ask({"op": "release", "poison": False})
         return report, ordinal
@@ -313,10 +324,16 @@ class _Walk:
         self.recoveries += 1
         if self.crash_form == "kill":
             status = self.process.kill()
+            if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+                raise HostError(
+                    f"process {killed} of the run was gone before it was killed "
+                    f"(wait status {status})"
+                )
             self.deaths.append(Death(killed, index, "kill", status))
             self._process = self.spawn(recovery=self.recoveries)
         else:
-            self.process.ask({"op": "crash"})
+            if self.process.ask({"op": "crash"})["at"] != "crashed":
+                raise HostError("the run went on though it was crashed by an exception")
             self.deaths.append(Death(killed, index, "exception", None))
             self.processes += 1
             self.process.ordinal = self.processes
@@ -377,6 +394,17 @@ class _Walk:
 
 def _constant(constants: Mapping[str, Value], name: str | None) -> int:
     return int(to_python(constants[name])) if name is not None else 0
+
+
+def _plain(name: str, step: Step) -> Any:
+    """A parameter as an adapter is handed it."""
+    value = step.params[name]
+    if isinstance(value, ModelValue):
+        raise MbtError(
+            f"{step.action}: its parameter {name} is the model value {value}, which is nothing to "
+            "an adapter; give the constant in the .cfg strings or numbers"
+        )
+    return to_python(value)
 
 
 def _value(params: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import cast
 
 from replay.record import Branch, Event, MicroStep, RunRecord
 from tracegen.errors import MachineryError
@@ -80,7 +81,8 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
     states: list[_State] = []
     for run in records:
         _states_of_run(spec, run, logs, states)
-    text = _module(spec, names, logs, states)
+    text = _module(spec, names, logs, states).encode("ascii", "backslashreplace").decode()
+    cache = checker.get("cache")
     config = replace(
         spec.models[model].config,
         specification=None,
@@ -95,7 +97,9 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
             (Path(folder) / name).write_bytes(content)
         path = Path(folder) / f"{MODULE}.tla"
         path.write_text(text)
-        result = check(path, config, **checker)
+        # Never from the cache: what a verdict is read from was computed for it.
+        uncached = {**checker, "cache": cache and replace(cache, results=False)}
+        result = check(path, config, **cast(RunOptions, uncached))
     if result.outcome is not Outcome.HOLDS:
         raise MachineryError(
             f"the checker could not judge the observed states ({result.outcome.value}): "
@@ -229,7 +233,7 @@ def _module(
     return "\n".join(
         [
             f"---- MODULE {MODULE} ----",
-            f"EXTENDS {spec.observed or spec.module}, TLC",
+            f"EXTENDS {spec.observed or spec.module}, TLC, Sequences",
             "VARIABLE mbtId",
             "MbtLogs == <<",
             _rows(_log(events) for events in logs),

@@ -82,6 +82,13 @@ def _require_drivable(spec: Spec, parts: Sequence[Part]) -> None:
             f"{toml}: nothing says how to drive the action {unknown[0]}; "
             f"add a table [actions.{unknown[0]}]"
         )
+    for name, action in spec.actions.items():
+        for variable, source in action.appends.items():
+            if source != "outcome" and source not in action.tester:
+                raise MbtError(
+                    f"{toml}: actions.{name}.appends.{variable}: {source!r} is neither a tester "
+                    'parameter of the action nor "outcome"'
+                )
     if not spec.variables.observed:
         raise MbtError(
             f"{toml}: no variable is observed, so nothing would be compared; "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from adapters.host import HostError
 from adapters.ledger import Ledger, Row
 from replay.record import Event, MicroStep, Part
 from tracegen.spec import Action, Spec
@@ -65,6 +66,11 @@ class Primary:
 
     def take(self, report: Report) -> None:
         """Take in a report of one of its processes."""
+        if self.spec.point and report["at"] is None:
+            raise HostError(
+                "the adapter did not say where the run stands: an action returns "
+                '"parked", "complete" or a boundary'
+            )
         self.report = report
         self.notes = report["notes"]
         self.at = report["at"]
@@ -79,7 +85,10 @@ class Primary:
     def shown_frontier(self, report: Report) -> int | None:
         """The durable frontier that a report's store shows, None where it shows none."""
         for name in self.spec.variables.monotone:
-            if isinstance(shown := report["observed"].get(name), int):
+            if name in report["observed"]:
+                shown = report["observed"][name]
+                if not isinstance(shown, int) or isinstance(shown, bool):
+                    raise HostError(f"observe() returned {name} = {shown!r:.80}, not an integer")
                 return shown
         return None
 
@@ -87,6 +96,11 @@ class Primary:
         """Count the primary's new effects; return the tasks of the new effects of branches."""
         of_branches = []
         for row in self.ledger.new_rows():
+            if not isinstance(row.task, int) or not 1 <= row.task <= self.tasks:
+                raise HostError(
+                    f"the adapter fired an effect of task {row.task!r:.40}; "
+                    f"the workflow has tasks 1 to {self.tasks}"
+                )
             self.rows.append(row)
             if row.branch == 0:
                 self.counts[row.task - 1] += 1
@@ -113,6 +127,10 @@ class Primary:
         seen = dict(self.report["observed"])
         raw = {name: seen.pop(name) for name in ("outcome",) if name in seen}
         variables = self.spec.variables
+        if self.spec.point and self.at in {"held", "parked", "complete"}:
+            seen[self.spec.point[0]] = self.point[0]  # the gates say it, whatever the store shows
+        elif self.spec.point:
+            seen.pop(self.spec.point[0], None)
         if variables.ledger:
             seen[variables.ledger] = list(self.counts)
         for name in variables.monotone:
@@ -150,7 +168,7 @@ class Primary:
             value = outcome if source == "outcome" else params[source]
             if value is not None:
                 self.driven[name].append(value)
-            elif action.delivery == "call":
-                # The run goes on, and may yet show what it made of the value; appended then, or
-                # left out, the outcomes of later values would be taken for this one's.
+            else:
+                # Appended later, or left out, the outcomes of later values would be taken for
+                # this one's.
                 self.unseen.add(name)

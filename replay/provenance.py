@@ -13,6 +13,7 @@ from typing import Any
 
 from adapters.base import Adapter
 from replay.suite import Replay
+from tracegen.module import read_module
 from tracegen.spec import Spec
 from tracegen.tools import Tools
 
@@ -43,11 +44,15 @@ def provenance(
     """
     where = Path(reference.rpartition(":")[0])
     own = {where.name: file_digest(where)} if where.suffix == ".py" else {}
-    modules = sorted(spec.path.parent.glob(f"{spec.module}*.tla"))
+    modules = read_module(spec.path.with_name(f"{spec.observed or spec.module}.tla")).files
+    toml = spec.path.with_suffix(".toml")
+    configs = {Path(model.config.source) for model in spec.models.values()}
+    beside = sorted(path for path in {toml, *configs} if path.is_file())
     return {
         "versions": {"tla-mbt": version("tla-mbt"), **versions_of(adapter)},
         "digests": {
-            **{path.name: file_digest(path) for path in modules},
+            **{name: hashlib.sha256(text).hexdigest() for name, text in sorted(modules.items())},
+            **{path.name: file_digest(path) for path in beside},
             **own,
             "tla2tools.jar": tools.tlc.digest,
         },

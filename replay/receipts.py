@@ -29,9 +29,11 @@ from replay.compare import Divergence
 from replay.explain import Explanation, name_faults
 from replay.record import Event, MicroStep, RunRecord
 from replay.suite import PartResult, Replay
+from tracegen.errors import MbtError
 from tracegen.trace import write_traces
 
 FORMAT = 1
+LONGEST_NAME = 160
 SECOND_PASS = "second.jsonl"
 STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
 MANIFEST = "MANIFEST"
@@ -212,6 +214,8 @@ def receipt_name(
     chosen = [f"{name}={value}" for name, value in options.items() if value != defaults[name]]
     row = ",".join(chosen) or "default"
     safe = "".join(c if c.isalnum() or c in "=,.+-_" else "_" for c in row + selection)
+    if len(safe) > LONGEST_NAME:
+        safe = f"{safe[:LONGEST_NAME]}-{hashlib.sha256(safe.encode()).hexdigest()[:8]}"
     # FILE.py:CLASS by both, since two files may have a class of one name.
     where, _, class_name = adapter.rpartition(":")
     who = f"{Path(where).stem}.{class_name}" if where else adapter
@@ -285,8 +289,31 @@ def read_manifest(root: Path) -> dict[str, str]:
     manifest = root / MANIFEST
     if not manifest.exists():
         return {}
-    lines = (line.split("  ", 1) for line in manifest.read_text().splitlines())
-    return {path: digest for digest, path in lines}
+    entries = {}
+    for number, line in enumerate(manifest.read_text().splitlines(), 1):
+        digest, gap, path = line.partition("  ")
+        if not gap:
+            raise MbtError(
+                f"{manifest}:{number}: not a line of sha256sum(1); "
+                "restore the file, or remove it to have it written anew"
+            )
+        entries[path] = digest
+    return entries
+
+
+def check_writable(root: Path) -> None:
+    """Make the folder of receipts, before any work goes into one.
+
+    Raises:
+        MbtError: nothing can be written there.
+    """
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root):
+            pass
+    except OSError as error:
+        raise MbtError(f"{root}: no receipt can be written there: {error.strerror}") from error
+    read_manifest(root)
 
 
 def broken_entries(root: Path) -> list[str]:

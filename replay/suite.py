@@ -16,6 +16,7 @@ from replay.models import Models
 from replay.parallel import Drivers
 from replay.record import RunRecord
 from tracegen.cover import transition_tour
+from tracegen.errors import MbtError
 from tracegen.select import traces_of_paths
 from tracegen.spec import Spec
 from tracegen.tlc import RunOptions
@@ -246,6 +247,27 @@ def plan_again(spec: Spec, result: PartResult, model: Model) -> Part | None:
     name = f"{result.part.name}, second pass"
     traces = traces_of_paths(spec, result.part.model, graph, paths, f"{result.part.model}-again")
     return Part(name, result.part.model, "what the first pass hid", tuple(traces))
+
+
+def require_paths(spec: Spec, part: Part, models: Models) -> None:
+    """Refuse traces from elsewhere that are no behaviour of the model that they name.
+
+    Raises:
+        MbtError: a trace is no path of its model, or its parameters are not those of its steps.
+    """
+    constants = spec.models[part.model].constants
+    own = frozenset(name for name in spec.explain.switches if to_python(constants[name]))
+    model = models(part.model, own)
+    for trace in part.traces:
+        if edges_of_trace(model, trace) is None:
+            raise MbtError(f"{part.name}: trace {trace.name} is no behaviour of model {part.model}")
+        for number, step in enumerate(trace.steps, 1):
+            for name, source in spec.actions[step.action].tester.items():
+                if step.params.get(name) != source.read(step.state):
+                    raise MbtError(
+                        f"{part.name}: trace {trace.name}, step {number}: parameter {name} of "
+                        f"{step.action} is not what the state after it shows ({source.text})"
+                    )
 
 
 def edges_of_trace(model: Model, trace: Trace) -> list[int] | None:

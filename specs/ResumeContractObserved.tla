@@ -40,9 +40,10 @@ RecHistOf(log) ==
 AfterAnEffect(log, kinds) ==
     \E i \in Of(log, {"effect"}), j \in Of(log, kinds) : i < j
 
-ProvokedPC(log) == AfterAnEffect(log, {"crash", "stray"})
+\* A crash that nothing recovered from put no property to the test.
+ProvokedPC(log) == AfterAnEffect(log, {"recover", "stray"})
 
-ProvokedEO(log) == AfterAnEffect(log, {"crash", "stray"})
+ProvokedEO(log) == AfterAnEffect(log, {"recover", "stray"})
 
 ProvokedFD(log) ==
     \E i \in Of(log, {"consume"}), j \in Of(log, {"fork"}) :

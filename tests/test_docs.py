@@ -259,6 +259,7 @@ def test_a_worker_that_dies_at_its_start_says_why(folder):
     adapter.write_text(
         "from mbt import Adapter\n"
         "class Falls(Adapter):\n"
+        "    Put = Get = Overfill = lambda self, **params: None\n"
         "    def __init__(self, run):\n"
         "        raise KeyError('where it fell')\n"
     )

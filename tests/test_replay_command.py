@@ -115,8 +115,8 @@ def test_traces_of_another_module_are_refused(tmp_path):
 def test_a_framework_that_is_not_installed_names_its_extra(tmp_path):
     adapter = tmp_path / "absent.py"
     adapter.write_text(
-        "from adapters.base import Adapter\n"
-        "class Absent(Adapter):\n"
+        "from adapters.reference import Reference\n"
+        "class Absent(Reference):\n"
         "    extra = 'langgraph'\n"
         "    @classmethod\n"
         "    def prepare(cls, workflow, options):\n"
@@ -145,7 +145,7 @@ def test_a_system_of_which_nothing_is_seen_is_no_conforming_one(tmp_path):
     )
     assert done.returncode == 2, done.stdout
     assert "observe() returned none of the model's variables" in done.stderr
-    assert not list(tmp_path.rglob("receipt.json"))
+    assert not list(tmp_path.rglob("BoundedQueue"))
 
 
 def test_an_adapter_without_a_method_for_an_action_is_told_which(tmp_path):

@@ -366,9 +366,11 @@ def test_23_provoked_is_what_the_properties_say(lab):
         verdict = judge(lab.spec, "R0", [replace(record, micro=states)], lab.checker)
         return {name for name, traces in verdict.provoked.items() if traces}
 
-    effect, crash, stray = Event("effect", 1), Event("crash"), Event("stray")
+    effect, stray = Event("effect", 1), Event("stray")
+    crash = Event("recover", 2, 1, store="a")
     consume, fork = Event("consume", value="v1"), Event("fork", value="v2")
     assert provoked(crash, effect) == set()
+    assert provoked(effect, Event("crash")) == set(), "nothing recovered from it"
     assert provoked(effect, crash) == {"EO", "PC"}
     assert provoked(effect, stray) == {"EO", "PC"}
     assert provoked(consume, stray) == {"CO"}

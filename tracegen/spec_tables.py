@@ -145,7 +145,7 @@ class SpecTable(Table):
     title: str = ""
     point: Names = ()
     null: str | None = None
-    observed: str | None = None
+    observed: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_]+$")
     workflow: Mapping[str, str] = {}
     models: Mapping[str, ModelTable]
     properties: Mapping[str, Property] = {}

@@ -21,8 +21,8 @@ from mbt.console import console, print_json
 from replay.models import Models
 from replay.parts import Selection, plan_parts
 from replay.provenance import provenance, versions_of, volatile
-from replay.receipts import receipt_name, summary, write_receipt
-from replay.suite import Part, Replay, replay_suite
+from replay.receipts import check_writable, receipt_name, summary, write_receipt
+from replay.suite import Part, Replay, replay_suite, require_paths
 from replay.tables import Invocation, report, walk_picture
 from tracegen.errors import MachineryError, MbtError
 from tracegen.spec import Spec
@@ -121,6 +121,10 @@ def replay(
         graphs = Models(spec, run, on_run=stages.graph)
         parts = plan_parts(spec, selection, run)
         _check_methods(spec, adapter, adapter_name, parts)
+        _check_merges(spec, adapter, adapter_name, options)
+        for part in parts if trace_file else ():
+            require_paths(spec, part, graphs)
+        check_writable(receipts)
         jobs = jobs or os.cpu_count() or 1
         try:
             found = replay_suite(
@@ -210,6 +214,18 @@ def _check_methods(spec: Spec, adapter: type[Adapter], name: str, parts: Sequenc
             raise MbtError(
                 f"adapter {name}: {adapter.__name__} has no method {action}; "
                 "an adapter has one for each action that is delivered (docs/adapters.md)"
+            )
+
+
+def _check_merges(
+    spec: Spec, adapter: type[Adapter], name: str, options: Mapping[str, str]
+) -> None:
+    """What an adapter says it takes in one go has to be actions of the model."""
+    for observed, path in adapter.merged_actions(options).items():
+        if unknown := [action for action in (observed, *path) if action not in spec.actions]:
+            raise MbtError(
+                f"adapter {name}: merged_actions() names {unknown[0]!r}, which is no action of "
+                f"{spec.module}; known: {', '.join(spec.actions)}"
             )
 
 
