@@ -206,7 +206,9 @@ def _module(
     named = [*spec.variables.observed, *spec.variables.driven, *spec.variables.history]
     variables = [*named, *(name for name in spec.source.variables if name not in named)]
     plain = [name for name in variables if name not in spec.variables.computed]
-    unobserved: Value = from_python("unobserved")
+    # Of a type that TLC compares with hardly anything: a property that reads it, though its
+    # `reads` does not say so, ends in an evaluation error instead of a verdict.
+    unobserved: Value = from_python({frozenset({"unobserved"})})
     rows = [
         record(
             {"log": Int(state.log), "upto": Int(state.upto)}
