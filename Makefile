@@ -38,7 +38,7 @@ receipts: $(READY)
 	$(BIN)/python receipts/regenerate.py
 
 nightly: $(READY) receipts
-	$(MBT) check $(SPEC) --model R8
+	$(MBT) check $(SPEC) --model R8 --workers 2 --json > receipts/R8.json
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/replay.py
 

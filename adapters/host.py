@@ -176,6 +176,12 @@ class Host:
         if "missing" in self.hello:
             self.close()
             raise MissingFramework(self.hello["missing"])
+        if self.hello["threads"] > 1 and not self._hello["fresh"]:
+            self.close()
+            raise HostError(
+                f"preparing {self._hello['adapter']} started threads, which a fork does not have; "
+                "start every process fresh instead (--fresh)"
+            )
         return self
 
     def __exit__(

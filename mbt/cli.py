@@ -72,7 +72,8 @@ def mbt() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (by default the process's own) and return its exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _terminate)
     try:
         result = mbt.main(args=arguments, prog_name="mbt", standalone_mode=False)
         sys.stdout.flush()

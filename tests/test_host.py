@@ -128,6 +128,11 @@ def test_a_framework_that_is_missing_is_told_apart_from_a_failure(tmp_path):
         pass
 
 
+def test_a_host_with_threads_is_not_forked_from():
+    with pytest.raises(HostError, match="started threads"), hosted("StartsThreads"):
+        pass
+
+
 def test_adapters_are_found_by_name_file_and_module(tmp_path):
     assert locate("reference") == "adapters.reference:Reference"
     assert locate(f"{SYSTEMS}:Hangs").endswith("misbehaving.py:Hangs")

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import threading
 import time
 
 from adapters.base import Adapter
@@ -69,6 +70,12 @@ class FailsInTheFramework(Base):
                 return "fine"
 
         self.system(framework_call)
+
+
+class StartsThreads(Base):
+    @classmethod
+    def prepare(cls, workflow, options):
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 
 
 class SeesNothing(Adapter):
