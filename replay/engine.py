@@ -348,7 +348,9 @@ class _Walk:
             run.facts.append("the recovery wrote before its first gate")
         self.note_refusal(name, run.report)
         self.ended = run.at == "refused"
-        if not self.ended:
+        if self.ended:
+            run.stood = None  # nothing runs, and nothing is parked
+        else:
             task, store = run.point[0], digest or ""
             run.pending.append(Event("recover", task=task, frontier=durable, store=store))
         run.drive(self.spec.actions[name], params, None)

@@ -39,6 +39,7 @@ class Primary:
         self.report: Report = {}
         self.notes: dict[str, Any] = {}
         self.answer: tuple[str, Mapping[str, Any]] | None = None
+        self.stood: int | None = None  # the task it stood before, None where nobody knows
         self.frontier = 0
         self.counts = [0] * tasks
         self.inherited: tuple[int, ...] = ()
@@ -127,10 +128,15 @@ class Primary:
         seen = dict(self.report["observed"])
         raw = {name: seen.pop(name) for name in ("outcome",) if name in seen}
         variables = self.spec.variables
-        if self.spec.point and self.at in {"held", "parked", "complete"}:
-            seen[self.spec.point[0]] = self.point[0]  # the gates say it, whatever the store shows
-        elif self.spec.point:
+        if self.spec.point:
+            # The gates say where it stands, whatever the adapter shows; a refusal leaves it there.
+            if self.at in {"held", "parked", "complete"}:
+                self.stood = self.point[0]
+            elif self.at == "failed":
+                self.stood = None
             seen.pop(self.spec.point[0], None)
+            if self.stood is not None:
+                seen[self.spec.point[0]] = self.stood
         if variables.ledger:
             seen[variables.ledger] = list(self.counts)
         for name in variables.monotone:
