@@ -68,6 +68,7 @@ class Run:
         process: ordinal of this process within the run, from 1.
         recovery: ordinal of the recovery that this process is to make, 0 where none.
         branch: 0 for the primary run, k in the process of the k-th fork.
+        services: addresses of the servers that the adapter asked for, by name.
     """
 
     folder: Path
@@ -77,6 +78,7 @@ class Run:
     process: int = 1
     recovery: int = 0
     branch: int = 0
+    services: Mapping[str, str] = field(default_factory=dict)
     _channel: Channel | None = field(default=None, repr=False)
     _ledger: Ledger | None = field(default=None, repr=False)
     _answer: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
@@ -163,6 +165,16 @@ class Adapter:
     def crash_form(cls, options: Mapping[str, str]) -> Literal["kill", "exception"]:
         """What a crash is: SIGKILL, or an exception where the store lives in the process."""
         return "kill"
+
+    @classmethod
+    def services(cls, options: Mapping[str, str]) -> tuple[str, ...]:
+        """Servers that a run needs beside its process (`adapters.services`): "postgres"."""
+        return ()
+
+    @classmethod
+    def unsupported(cls, options: Mapping[str, str]) -> dict[str, str]:
+        """Actions that this system cannot be made to take, each with the reason."""
+        return {}
 
     @classmethod
     def merged_actions(cls, options: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

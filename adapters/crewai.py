@@ -168,6 +168,9 @@ class CrewAI(ResumeAdapter):
             )
         )
         flow.adapter = self
+        # The pending question is loaded, and not yet taken away: whoever else loads it now
+        # will consume it too.
+        self.enter(self.gated)
         return self._go(lambda: flow.resume(v))
 
     def fork(self, v: str) -> Any:

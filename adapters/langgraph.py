@@ -34,7 +34,7 @@ def _node(task: int, gate: int) -> Callable[..., dict[str, Any]]:
 class LangGraph(ResumeAdapter):
     """LangGraph's graph API under the vocabulary of the resume plane.
 
-    Store: SQLite, or memory. Crash: SIGKILL, in memory an exception. The state's schema is a
+    Store: SQLite, PostgreSQL, or memory. Crash: SIGKILL, in memory an exception. The state's schema is a
     pydantic model, which LangGraph holds against what a node reads and not against what it
     writes. Observes pc, frontier, waiting, consumedVal, ckpts, outcome.
 
@@ -46,10 +46,11 @@ class LangGraph(ResumeAdapter):
         "langgraph",
         "langgraph-checkpoint",
         "langgraph-checkpoint-sqlite",
+        "langgraph-checkpoint-postgres",
     )
     extra: ClassVar[str | None] = "langgraph"
     options: ClassVar[Mapping[str, Option]] = {
-        "saver": Option("sqlite", ("sqlite", "memory"), "the checkpointer"),
+        "saver": Option("sqlite", ("sqlite", "postgres", "memory"), "the checkpointer"),
         "recover": Option(
             "resume",
             ("resume", "resubmit"),
@@ -81,6 +82,8 @@ class LangGraph(ResumeAdapter):
     _command: ClassVar[Any]
     _sqlite: ClassVar[Any]
     _memory: ClassVar[Any]
+    _postgres: ClassVar[Any]
+    _psycopg: ClassVar[Any]
     _schema: ClassVar[Any]
     _compiled: ClassVar[Any]
 
@@ -109,7 +112,15 @@ class LangGraph(ResumeAdapter):
             graph.add_edge(source, target)
         cls._interrupt, cls._command = staticmethod(interrupt), Command
         cls._compiled, cls._sqlite = graph.compile(), SqliteSaver
+        if options["saver"] == "postgres":
+            cls._postgres = importlib.import_module("langgraph.checkpoint.postgres").PostgresSaver
+            cls._psycopg = importlib.import_module("psycopg")
         cls._memory = InMemorySaver()  # a fork of this process has an empty one of its own
+
+    @classmethod
+    def services(cls, options: Mapping[str, str]) -> tuple[str, ...]:
+        """A PostgreSQL server, for the saver of that name."""
+        return ("postgres",) if options["saver"] == "postgres" else ()
 
     @classmethod
     def crash_form(cls, options: Mapping[str, str]) -> Literal["kill", "exception"]:
@@ -119,7 +130,7 @@ class LangGraph(ResumeAdapter):
     def __init__(self, run: Run) -> None:
         """Open the store."""
         super().__init__(run)
-        self._connections: list[sqlite3.Connection] = []
+        self._connections: list[Any] = []
         self.place = Place(self._saver(), run.notes)
         self.graph: Any = copy.copy(self._compiled)
         self.graph.checkpointer = self.place.follow(self._saver())
@@ -134,6 +145,11 @@ class LangGraph(ResumeAdapter):
         """
         if self.run.options["saver"] == "memory":
             return copy.copy(self._memory)  # which shares what it stores
+        if self.run.options["saver"] == "postgres":
+            dsn, rows = self.run.services["postgres"], self._psycopg.rows.dict_row
+            server = self._psycopg.connect(dsn, autocommit=True, row_factory=rows)
+            self._connections.append(server)
+            return self._postgres(server)
         path = self.run.folder / "langgraph.db"
         connection = sqlite3.connect(path, timeout=60, check_same_thread=False)
         connection.execute("PRAGMA synchronous=OFF")
@@ -159,6 +175,8 @@ class LangGraph(ResumeAdapter):
 
     def start(self) -> Any:
         """Begin the run."""
+        if self.run.options["saver"] == "postgres":
+            self.system(self.graph.checkpointer.setup)
         return self._invoke({"log": []}, THREAD)
 
     def advance(self, poison: bool) -> Any:

@@ -21,6 +21,8 @@ FAULTS = (
     "NondetRecovery",
     "DoubleConsume",
     "PrefixReplay",
+    "ConcurrentConsume",
+    "RaceEffect",
 )
 
 _SCHEMA = """
@@ -36,11 +38,22 @@ CREATE TABLE IF NOT EXISTS heads (
     name TEXT PRIMARY KEY,
     checkpoint INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS answers (
+    number INTEGER PRIMARY KEY,
+    checkpoint INTEGER NOT NULL,
+    branch INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    UNIQUE (checkpoint, branch)
+);
 """
 
 
 class ValidationError(ValueError):
     """A task's output breaks the schema; nothing was stored."""
+
+
+class AlreadyConsumed(ValueError):
+    """The interrupt was consumed by another; nothing was executed."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,24 @@ class Store:
         """Return the checkpoint that a head points at."""
         row = self._connection.execute(
             "SELECT checkpoint FROM heads WHERE name = ?", (name,)
+        ).fetchone()
+        return row[0] if row else None
+
+    def answer(self, checkpoint: int, branch: int, value: str) -> bool:
+        """Record an answer to an interrupt; whether it is the branch's first there."""
+        return (
+            self._connection.execute(
+                "INSERT INTO answers (checkpoint, branch, value) VALUES (?, ?, ?)"
+                " ON CONFLICT DO NOTHING",
+                (checkpoint, branch, value),
+            ).rowcount
+            == 1
+        )
+
+    def first_answer(self, checkpoint: int) -> str | None:
+        """Return the first answer ever given to an interrupt, on whatever branch."""
+        row = self._connection.execute(
+            "SELECT value FROM answers WHERE checkpoint = ? ORDER BY number", (checkpoint,)
         ).fetchone()
         return row[0] if row else None
 
@@ -194,21 +225,28 @@ class Reference(ResumeAdapter):
         return self.system(lambda: self._resume(v))
 
     def _resume(self, v: str) -> Any:
-        if not self.lineage()[-1].waiting:
+        asked = self.lineage()[-1]
+        if not asked.waiting:
             if "DoubleConsume" in self.faults:
                 self.effect(self.gated, v)
             return self.stopped(parked=False)
         self.next = self.gated
         if self.run.options["crash_at"] == "body":
             self.enter(self.gated)
-        self.effect(self.gated, v)
+        # Whoever read that the run waited may have been overtaken since.
+        first = self.store.answer(asked.id, self.run.branch, v)
+        if not first and "ConcurrentConsume" not in self.faults:
+            raise AlreadyConsumed(f"the interrupt of checkpoint {asked.id} was consumed")
+        if first or "RaceEffect" in self.faults:
+            self.effect(self.gated, v)
         self._complete(self.gated, v)
         return self._go_on(self.gated + 1)
 
     def fork(self, v: str) -> Any:
         """Branch off at the interrupt."""
-        recorded = self.consumed()
-        self.head = self.run.notes["interrupt"]
+        interrupt = self.run.notes["interrupt"]
+        self.head = interrupt
+        recorded = self.store.first_answer(interrupt)
         return self.resume(recorded if "ForkIgnore" in self.faults and recorded else v)
 
     def recover(self) -> Any:

@@ -52,6 +52,15 @@ class ResumeAdapter(Adapter):
         self.pc: int | None = None
         self._poison = False
 
+    @classmethod
+    def unsupported(cls, options: Mapping[str, str]) -> dict[str, str]:
+        """A consumer is raced only where it can be held between its read and its effect."""
+        if cls.crash_form(options) == "exception":
+            return {"RaceConsume": "a store in the run's own process has no second consumer"}
+        if options.get("crash_at") == "boundary":
+            return {"RaceConsume": "between calls nothing is held past its read"}
+        return {}
+
     # -- for the bodies of tasks -------------------------------------------------------
 
     def enter(self, task: int) -> None:
@@ -100,6 +109,15 @@ class ResumeAdapter(Adapter):
     def CrashRecover(self) -> Any:
         """Recover, in a process that never saw the run, from the durable store alone."""
         return self.recover()
+
+    def RaceConsume(self, v: str) -> Any:
+        """Answer the interrupt as a second consumer; this process is that consumer's."""
+        return self.resume(v)
+
+    def Invoke(self, v: str) -> Any:
+        """Answer the interrupt of a run that stays parked, in a process of the branch's own."""
+        self.run.notes["answer"] = v
+        return self.resume(v) if self.run.branch == 1 else self.fork(v)
 
     def ExtraResume(self) -> Any:
         """Deliver to a completed run once more."""

@@ -44,10 +44,10 @@ from adapters.registry import load_adapter, locate
 from benchmarks.bare import Framework, Row, Scripts, Taken, read_ledger
 from benchmarks.scripts import script_of
 from replay.engine import replay_trace
+from replay.lives import Conduct
 from replay.parallel import Drivers
 from replay.provenance import versions_of
 from replay.record import RunRecord
-from replay.suite import workflow_of
 from tracegen.cache import open_cache
 from tracegen.jvm import Processes
 from tracegen.select import select_traces
@@ -132,15 +132,15 @@ class Recorded:
 
 
 def record_once(
-    spec: Spec, traces: Sequence[Trace], system: System, options: Mapping[str, str], form: str
+    spec: Spec, traces: Sequence[Trace], system: System, conduct: Conduct
 ) -> list[Recorded]:
     """Replay each trace once, unmeasured."""
     recorded = []
-    with Host(locate(system.adapter), workflow_of(spec, MODEL), options, limit=LIMIT_S) as host:
+    with Host(locate(system.adapter), spec.workflow_of(MODEL), conduct.options, limit=LIMIT_S) as host:
         for number, trace in enumerate(traces):
             folder = host.folder / f"run-{number}"
             folder.mkdir()
-            record = replay_trace(spec, trace, host, folder, options, form)
+            record = replay_trace(spec, trace, host, folder, conduct, {})
             recorded.append(Recorded(trace, record, read_ledger(folder / "ledger.db")))
             shutil.rmtree(folder)
     return recorded
@@ -212,14 +212,14 @@ def measure(name: str, spec: Spec, traces: Sequence[Trace], rounds: int) -> Resu
     adapter = load_adapter(locate(system.adapter))
     defaults = {option: rule.default for option, rule in adapter.options.items()}
     options = {**defaults, **system.options}
-    form = adapter.crash_form(options)
-    workflow = workflow_of(spec, MODEL)
-    recorded = record_once(spec, traces, system, options, form)
+    conduct = Conduct.of(adapter, options)
+    workflow = spec.workflow_of(MODEL)
+    recorded = record_once(spec, traces, system, conduct)
     with_s: list[list[float]] = []  # a round each, a trace each
     without_s: list[list[float]] = []
     with ExitStack() as stack:
         drivers = stack.enter_context(
-            Drivers(locate(system.adapter), workflow, options, jobs=1, fresh=False, limit=LIMIT_S)
+            Drivers(locate(system.adapter), workflow, conduct, jobs=1, fresh=False, limit=LIMIT_S)
         )
         if system.bare:
             scripts = tuple(script_of(entry.record) for entry in recorded)
@@ -232,7 +232,7 @@ def measure(name: str, spec: Spec, traces: Sequence[Trace], rounds: int) -> Resu
             without_s.append([])
             for number, entry in enumerate(recorded):
                 started = time.perf_counter()
-                (record,) = drivers.replay(spec, [entry.trace], form, lambda: None)
+                (record,) = drivers.replay(spec, [entry.trace], lambda: None)
                 with_s[-1].append(time.perf_counter() - started)
                 hold_to(entry, record)
                 if system.bare:

@@ -10,38 +10,49 @@ import json
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adapters.registry import load_adapter, locate
 from mbt.cli import main as mbt
-from replay.explain import name_faults
 from replay.receipts import receipt_name
 
 HERE = Path(__file__).resolve().parent
-SPEC = "ResumeContract"
 
 
-def rows() -> Iterator[tuple[str, str, Mapping[str, str], Path]]:
-    """Title of the table, adapter, options chosen, folder of the receipt."""
-    tables = tomllib.loads((HERE / "rows.toml").read_text())["table"]
-    for table in tables:
-        adapter = table["adapter"]
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: what to type, the options that it is about, where its receipt goes."""
+
+    title: str
+    words: tuple[str, ...]
+    chosen: Mapping[str, str]
+    folder: Path
+
+
+def rows() -> Iterator[Row]:
+    """The rows of rows.toml."""
+    for table in tomllib.loads((HERE / "rows.toml").read_text())["table"]:
+        module, adapter = table["module"], table["adapter"]
         rules = load_adapter(locate(adapter)).options
         defaults = {name: option.default for name, option in rules.items()}
+        words, selected = [f"specs/{module}.tla", "--adapter", adapter], ""
+        if model := table.get("model"):
+            words, selected = [*words, "--model", model], f"+{model}"
+        if repeat := table.get("repeat"):
+            words, selected = [*words, "--repeat", str(repeat)], f"{selected}+repeat={repeat}"
         for chosen in table["rows"]:
-            folder = HERE / receipt_name(SPEC, adapter, defaults | chosen, defaults)
-            yield table["title"], adapter, chosen, folder
+            options = [f"--option={name}={value}" for name, value in chosen.items()]
+            name = receipt_name(module, adapter, defaults | chosen, defaults, selected)
+            yield Row(table["title"], (*words, *options), chosen, HERE / name)
 
 
 def replay_all() -> int:
     """Replay every row; return the exit code of the first that failed, else 0."""
-    for _, adapter, chosen, folder in rows():
-        words = ["replay", f"specs/{SPEC}.tla", "--adapter", adapter, "--receipts", str(HERE)]
-        for name, value in chosen.items():
-            words += ["--option", f"{name}={value}"]
-        print(f"== {folder.relative_to(HERE)}", flush=True)
-        code = mbt(words)
+    for row in rows():
+        print(f"== {row.folder.relative_to(HERE)}", flush=True)
+        code = mbt(["replay", *row.words, "--receipts", str(HERE)])
         if code > 1:  # 1 says that it diverges, which is a result
             return code
     return 0
@@ -56,11 +67,11 @@ def table() -> str:
         "part says which properties fail and how many of its traces diverge.",
     ]
     title = ""
-    for of_table, _, chosen, folder in rows():
-        receipt = json.loads((folder / "receipt.json").read_text())
+    for row in rows():
+        receipt = json.loads((row.folder / "receipt.json").read_text())
         parts = {part["name"]: part for part in receipt["parts"]}
-        if of_table != title:
-            title = of_table
+        if row.title != title:
+            title = row.title
             versions = ", ".join(
                 f"{name} {version}"
                 for name, version in receipt["versions"].items()
@@ -69,10 +80,11 @@ def table() -> str:
             lines += ["", f"## {title}", "", *([versions, ""] if versions else [])]
             names = [f"{name} ({part['traces']})" for name, part in parts.items()]
             lines += [
-                f"| options | {' | '.join(names)} | one crash explained by | whole explained by |",
+                f"| options | {' | '.join(names)} | {next(iter(parts))} explained by "
+                "| whole explained by |",
                 f"|---|{'---|' * len(names)}---|---|",
             ]
-        options = ", ".join(f"{n}={v}" for n, v in chosen.items()) or "the defaults"
+        options = ", ".join(f"{n}={v}" for n, v in row.chosen.items()) or "the defaults"
         cells = [_part(receipt, name, part) for name, part in parts.items()]
         first = _mechanisms(receipt["parts"][0]["explanation"])
         whole = _mechanisms(receipt["explanation"])
@@ -92,7 +104,7 @@ def _part(receipt: Mapping[str, Any], name: str, part: Mapping[str, Any]) -> str
 
 
 def _mechanisms(explanation: Mapping[str, Any]) -> str:
-    return " or ".join(name_faults(names) for names in explanation["smallest"]) or "none"
+    return " or ".join(explanation["names"]) or "none"
 
 
 if __name__ == "__main__":

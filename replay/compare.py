@@ -165,6 +165,9 @@ def track(
             ways, view = [], []
         elif micro.part == "start":
             ways = [((), s) for s in model.graph.initial]
+        elif not micro.action or _refused(model.spec, micro):
+            # The model has no step for what brings a run to the point, nor for what was refused.
+            ways = [((), s) for s in states]
         elif micro.poison and micro.at == "refused":
             # Refused(t): nothing changed, and whether the effect fired is not at issue.
             ways = [((), s) for s in states] if refusable else []
@@ -198,6 +201,11 @@ def _never_stood(spec: Spec, micro: MicroStep) -> bool:
     """Whether a run was refused its start or its recovery: the model has every run stand then."""
     revived = micro.action in spec.actions and spec.actions[micro.action].delivery == "kill"
     return micro.at in {"refused", "failed"} and (micro.part == "start" or revived)
+
+
+def _refused(spec: Spec, micro: MicroStep) -> bool:
+    """Whether a step was refused that a system may refuse."""
+    return micro.error is not None and micro.part == "step" and spec.actions[micro.action].refusable
 
 
 def _strange_branch(record: RunRecord) -> Divergence | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from adapters.host import Host, HostError, Process
 from adapters.ledger import Ledger
+from replay.lives import Conduct, Lives
 from replay.primary import Point, Primary, Report
-from replay.record import Branch, Death, Event, Part, RunRecord
+from replay.record import Branch, Event, Part, RunRecord
 from tracegen.errors import MbtError
-from tracegen.spec import Action, Spec
+from tracegen.spec import Spec
 from tracegen.trace import Step, Trace
 from tracegen.values import ModelValue, Value, to_python
 
@@ -22,19 +21,24 @@ RELEASES = 30
 
 
 def replay_trace(
-    spec: Spec, trace: Trace, host: Host, folder: Path, options: Mapping[str, str], crash_form: str
+    spec: Spec,
+    trace: Trace,
+    host: Host,
+    folder: Path,
+    conduct: Conduct,
+    services: Mapping[str, str],
 ) -> RunRecord:
     """Walk one trace on one system and return what happened.
 
     Args:
         folder: an empty folder of the run's own, inside the host's.
-        options: the adapter's options, each with its choice.
-        crash_form: "kill", or "exception" where the store lives in the process.
+        conduct: how the adapter lets it be driven.
+        services: addresses of the run's own databases, by the name of the server.
 
     Raises:
         adapters.host.HostError: the machinery failed; there is no record and no verdict.
     """
-    walk = _Walk(spec, trace, host, folder, options, crash_form)
+    walk = _Walk(spec, trace, host, folder, conduct, services)
     try:
         return walk.walk()
     finally:
@@ -48,42 +52,37 @@ class _Walk:
         trace: Trace,
         host: Host,
         folder: Path,
-        options: Mapping[str, str],
-        crash_form: str,
+        conduct: Conduct,
+        services: Mapping[str, str],
     ) -> None:
         self.spec = spec
         self.trace = trace
-        self.host = host
-        self.folder = folder
-        self.re_answers = options.get("re_answer") == "yes"
-        self.crash_form = crash_form
-        constants = spec.models[trace.model].constants
+        self.conduct = conduct
+        self.re_answers = conduct.options.get("re_answer") == "yes"
+        workflow = spec.workflow_of(trace.model)
         self.ledger = Ledger(folder / "ledger.db")
         self.run = Primary(
             spec,
-            tasks=_constant(constants, spec.workflow.get("tasks")),
-            gate=_constant(constants, spec.workflow.get("gate")),
+            tasks=workflow.get("tasks", 0),
+            gate=workflow.get("gate", 0),
             ledger=self.ledger,
         )
         responses = {name: a for name, a in spec.actions.items() if a.kind == "response"}
         self.progress_action = next((n for n, a in responses.items() if not a.parks), "")
         self.park_action = next((n for n, a in responses.items() if a.parks), "")
 
-        self._process: Process | None = None
-        self.processes = 0
-        self.process_ids: list[int] = []
-        self.recoveries = 0
+        self.lives = Lives(host, folder, conduct, services)
         self.ended = False
         self.releases = RELEASES * (self.run.tasks + 1 + len(trace.steps))
         self.branches: list[Branch] = []
-        self.deaths: list[Death] = []
+        self.racers: dict[int, tuple[Process, Report]] = {}
         self.inapplicable: dict[int, str] = {}
         self.dropped: list[int] = []
 
     # -- the walk ----------------------------------------------------------------------
 
     def walk(self) -> RunRecord:
-        self._process = self.spawn()
+        self.lives.begin(self.run.notes)
         self.run.take(self.process.call("start", {}))
         self.note(None, "start", "", {})
         before: Mapping[str, Any] = self.trace.initial
@@ -99,12 +98,12 @@ class _Walk:
             digest=self.trace.digest,
             micro=tuple(self.run.micro),
             branches=tuple(self.branches),
-            deaths=tuple(self.deaths),
+            deaths=tuple(self.lives.deaths),
             inapplicable=self.inapplicable,
             dropped=tuple(self.dropped),
             facts=tuple(dict.fromkeys(self.run.facts)),
             ledger=tuple(self.run.rows),
-            process_ids=tuple(self.process_ids),
+            process_ids=tuple(self.lives.process_ids),
         )
 
     def take_step(self, index: int, step: Step, before: Mapping[str, Any]) -> None:
@@ -127,20 +126,30 @@ class _Walk:
             return
         if action.drains:
             self.drain(index)
-        if reason := self.hindrance(action):
+        if reason := self.hindrance(index, step.action):
             self.inapplicable[index] = reason
             return
-        params = {name: _plain(name, step) for name in action.tester}
+        params = self.params_of(step)
         if action.delivery == "kill":
             self.crash(index, step.action, params)
         elif action.delivery == "branch":
             self.branch(index, step.action, params)
+        elif action.delivery == "race":
+            self.race(index, step.action, params)
         else:
             self.deliver(index, step.action, params)
 
-    def hindrance(self, action: Action) -> str | None:
-        """Why the guard of a stimulus does not hold on what was observed; None where it does."""
-        run = self.run
+    def params_of(self, step: Step) -> dict[str, Any]:
+        """The tester's parameters of a step, as an adapter is handed them."""
+        return {name: _plain(name, step) for name in self.spec.actions[step.action].tester}
+
+    def hindrance(self, index: int, name: str) -> str | None:
+        """Why a stimulus cannot be delivered, by what was observed; None where it can."""
+        run, action = self.run, self.spec.actions[name]
+        if name in self.conduct.unsupported:
+            return self.conduct.unsupported[name]
+        if action.delivery == "race" and index not in self.racers:
+            return "no second consumer had read before the first one's consumption was let go"
         holds = {
             None: True,
             "parked": run.at == "parked" and run.answer is None,
@@ -228,8 +237,9 @@ class _Walk:
         *,
         poison: bool = False,
         folded: bool = False,
+        by: Process | None = None,
     ) -> None:
-        ordinal = self.process.ordinal
+        ordinal = (by or self.process).ordinal
         self.run.note(index, part, action, params, process=ordinal, poison=poison, folded=folded)
 
     # -- stimuli -----------------------------------------------------------------------
@@ -239,6 +249,7 @@ class _Walk:
         run, action, before = self.run, self.spec.actions[name], self.run.at
         report = self.process.call(name, params)
         if action.answers:
+            self.bring_racers(index, report)
             report = self.settle(report, index)
         refused = report["at"] == "refused"
         if action.answers:
@@ -258,12 +269,20 @@ class _Walk:
 
     def branch(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Run a fork to its end, in a process of its own."""
-        run, number = self.run, len(self.branches) + 2
-        report, ordinal = (
-            self.branch_within(number, name, params)
-            if self.crash_form == "exception"
-            else self.branch_apart(number, name, params)
-        )
+        run = self.run
+        # Its ordinal among the values supplied at the interrupt.
+        number = len(self.branches) + 1 + (run.answer is not None)
+        process, ordinal, report = self.lives.branch(number, name, params, run.notes)
+        while report["at"] == "held":
+            if self.exhausted():
+                report = {**report, "at": "failed"}
+            elif not report.get("boundary"):
+                report = process.ask({"op": "release", "poison": False})
+            elif process is self.process:
+                raise HostError(f"{name}: a branch in the run's own process must run to its end")
+            else:
+                report = process.call("advance", {"poison": False})
+        self.lives.end(process, report)
         own = run.read_ledger()
         refused = report["at"] == "refused"
         ended = report["at"] not in {"refused", "failed"}
@@ -285,60 +304,65 @@ class _Walk:
         self.note_refusal(name, report)
         if not refused:
             run.drive(self.spec.actions[name], params, outcome)
-        # It stands where it stood; an error that its last call met is not the fork's.
-        stands: Report = {key: run.report[key] for key in ("task", "boundary") if key in run.report}
-        run.take({**stands, **self.process.ask({"op": "observe"}), "at": run.at})
+        self.look_again()
         self.note(index, "step", name, params)
 
-    def branch_apart(self, number: int, name: str, params: Mapping[str, Any]) -> tuple[Report, int]:
-        process = self.spawn(branch=number)
-        report = process.call(name, params)
-        while report["at"] == "held":
-            if self.exhausted():
-                process.kill()
-                return {**report, "at": "failed"}, process.ordinal
-            if report.get("boundary"):
-                report = process.call("advance", {"poison": False})
-            else:
-                report = process.ask({"op": "release", "poison": False})
-        process.finish()
-        return report, process.ordinal
+    def look_again(self, error: Mapping[str, str] | None = None) -> None:
+        """Observe the run after something beside it: it stands where it stood."""
+        # An error that its last call met is not the other's.
+        last = self.run.report
+        stands: Report = {key: last[key] for key in ("task", "boundary") if key in last}
+        seen: Report = {**self.process.ask({"op": "observe"}), "at": self.run.at}
+        self.run.take(stands | seen | ({"error": error} if error else {}))
 
-    def branch_within(
-        self, number: int, name: str, params: Mapping[str, Any]
-    ) -> tuple[Report, int]:
-        """Where the store lives in the run's process, so must the branch."""
-        self.processes += 1
-        ordinal = self.processes
-        message = {"op": "branch", "branch": number, "process": ordinal, "action": name}
-        report = self.process.ask({**message, "params": dict(params)})
-        while report["at"] == "held":
-            if self.exhausted() or report.get("boundary"):
-                raise HostError(f"{name}: a branch in the run's own process must run to its end")
-            report = self.process.ask({"op": "release", "poison": False})
-        return report, ordinal
+    def bring_racers(self, index: int, first: Report) -> None:
+        """Bring the consumers that race with this one past their read, before it is let go.
+
+        The first one is held at the gate of the asking task, past its own read (rule 13).
+        """
+        for later, step in enumerate(self.trace.steps[index + 1 :], index + 1):
+            action = self.spec.actions[step.action]
+            if action.answers or first["at"] == "refused":
+                return
+            if action.delivery != "race" or step.action in self.conduct.unsupported:
+                continue
+            if not self.past_its_read(first):
+                raise HostError(f"{step.action}: the first consumer is not held past its read")
+            process = self.lives.beside(self.run.notes)
+            report = process.call(step.action, self.params_of(step))
+            while report["at"] == "held" and report["task"] < self.run.gate:
+                report = process.ask({"op": "release", "poison": False})
+            if report["at"] != "refused" and not self.past_its_read(report):
+                raise HostError(f"{step.action}: the second consumer was not held past its read")
+            self.racers[later] = (process, report)
+
+    def past_its_read(self, report: Report) -> bool:
+        """Whether a consumer is held between its read and its effect."""
+        return bool(report["at"] == "held" and report["task"] == self.run.gate)
+
+    def race(self, index: int, name: str, params: Mapping[str, Any]) -> None:
+        """Let go a second consumer that had read before the first one's consumption was let go.
+
+        The step ends at its first report beyond the gated task, and with it the consumer: what
+        two of them make of the tasks that follow is not what the race is about.
+        """
+        run = self.run
+        process, report = self.racers.pop(index)
+        while self.past_its_read(report) and not self.exhausted():
+            report = process.ask({"op": "release", "poison": False})
+        self.lives.end(process, report)
+        refused = report["at"] == "refused"
+        run.pending.append(Event("race refused" if refused else "race", value=_value(params)))
+        self.note_refusal(name, report)
+        if not refused:
+            run.drive(self.spec.actions[name], params, report["observed"].get("outcome"))
+        self.look_again(report.get("error"))
+        self.note(index, "step", name, params, by=process)
 
     def crash(self, index: int, name: str, params: Mapping[str, Any]) -> None:
-        """Kill the run where it is held, reap it, and recover in a process that never saw it."""
-        run, killed = self.run, self.process.ordinal
-        self.recoveries += 1
-        if self.crash_form == "kill":
-            status = self.process.kill()
-            if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
-                raise HostError(
-                    f"process {killed} of the run was gone before it was killed "
-                    f"(wait status {status})"
-                )
-            self.deaths.append(Death(killed, index, "kill", status))
-            self._process = self.spawn(recovery=self.recoveries)
-        else:
-            if self.process.ask({"op": "crash"})["at"] != "crashed":
-                raise HostError("the run went on though it was crashed by an exception")
-            self.deaths.append(Death(killed, index, "exception", None))
-            self.processes += 1
-            self.process.ordinal = self.processes
-            ordinals = {"process": self.processes, "recovery": self.recoveries}
-            self.process.ask({"op": "succeed", **ordinals})
+        """Crash the run where it is held, and recover in a process that never saw it."""
+        run = self.run
+        self.lives.crash(index, run.notes)
         found = self.process.ask({"op": "observe"})
         digest = self.process.ask({"op": "digest"})["digest"]
         run.pending.append(Event("crash"))
@@ -371,31 +395,11 @@ class _Walk:
     @property
     def process(self) -> Process:
         """The process that the run lives in."""
-        assert self._process is not None
-        return self._process
-
-    def spawn(self, *, recovery: int = 0, branch: int = 0) -> Process:
-        self.processes += 1
-        process = self.host.fork(
-            {
-                "folder": str(self.folder),
-                "notes": self.run.notes,
-                "process": self.processes,
-                "recovery": recovery,
-                "branch": branch,
-            }
-        )
-        self.process_ids.append(process.pid)
-        return process
+        return self.lives.own
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()  # its record is complete, or there is none
+        self.lives.close()
         self.ledger.close()
-
-
-def _constant(constants: Mapping[str, Value], name: str | None) -> int:
-    return int(to_python(constants[name])) if name is not None else 0
 
 
 def _plain(name: str, step: Step) -> Any:

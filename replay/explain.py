@@ -29,17 +29,19 @@ class Explanation:
             reference machine. No sets where none of at most `MOST_SWITCHES` switches does.
         larger: sets with one switch more that admit every run as well.
         stopped: for each set tried that does not, the first run that it does not admit.
+        titles: what the specification calls a switch, or "reference".
     """
 
     smallest: tuple[Faults, ...]
     larger: tuple[Faults, ...]
     stopped: Mapping[Faults, str]
+    titles: Mapping[str, str]
 
-
-def name_faults(switches: Sequence[str]) -> str:
-    """Name a set of switches: "reference", "Replay", "Replay with ForkIgnore and DoubleConsume"."""
-    first, *others = [switch.removeprefix("Fault") for switch in switches] or ["reference"]
-    return f"{first} with {' and '.join(others)}" if others else first
+    def name(self, faults: Faults) -> str:
+        """Name a set: "reference", "Replay", "Replay with ForkIgnore and DoubleConsume"."""
+        names = [self.titles.get(switch, switch.removeprefix("Fault")) for switch in faults]
+        first, *others = names or [self.titles.get("reference", "reference")]
+        return f"{first} with {' and '.join(others)}" if others else first
 
 
 def explain(
@@ -57,6 +59,7 @@ def explain(
     """
     smallest: tuple[Faults, ...] = ()
     stopped: dict[Faults, str] = {}
+    titles = spec.explain.titles
     for size in range(min(MOST_SWITCHES, len(spec.explain.switches)) + 1):
         sets = list(_sets(spec, size))
         # A set costs a run of the checker or two: they go side by side.
@@ -69,9 +72,9 @@ def explain(
         stopped |= {faults: n for faults, n in zip(sets, names, strict=True) if n is not None}
         admitting = [faults for faults, n in zip(sets, names, strict=True) if n is None]
         if smallest:
-            return Explanation(smallest, tuple(admitting), stopped)
+            return Explanation(smallest, tuple(admitting), stopped, titles)
         smallest = tuple(admitting)
-    return Explanation(smallest, (), stopped)
+    return Explanation(smallest, (), stopped, titles)
 
 
 def _sets(spec: Spec, size: int) -> Iterator[Faults]:

@@ -192,7 +192,7 @@ def _values(spec: Spec, micro: MicroStep) -> dict[str, Value]:
     return {
         name: from_python(value, null)
         for name, value in micro.observed.items()
-        if name not in spec.variables.computed
+        if name in spec.source.variables and name not in spec.variables.computed
     }
 
 

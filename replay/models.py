@@ -43,9 +43,7 @@ class Models:
 
     def _make(self, name: str, faults: frozenset[str]) -> Model:
         self._on_run(f"{name} under {', '.join(sorted(faults)) or 'no fault'}")
-        config = self.spec.models[name].config.with_constants(
-            {switch: switch in faults for switch in self.spec.explain.switches}
-        )
+        config = self.spec.models[name].config.with_constants(self.spec.explain.settings(faults))
         result, graph = state_graph(self.spec.path, config, **self._checker)
         if result.outcome is not Outcome.HOLDS:
             raise MachineryError(

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from adapters.host import Host, HostError
+from adapters.services import open_services
 from replay.engine import replay_trace
+from replay.lives import Conduct
 from replay.record import RunRecord
 from tracegen.errors import MachineryError
 from tracegen.spec import Spec
@@ -28,20 +30,21 @@ class Drivers:
         self,
         adapter: str,
         workflow: Mapping[str, Any],
-        options: Mapping[str, str],
+        conduct: Conduct,
         *,
         jobs: int,
         fresh: bool,
         limit: float,
     ) -> None:
-        self.options = options
+        self.conduct = conduct
         self._hosts = [
-            Host(adapter, workflow, options, fresh=fresh, limit=limit) for _ in range(jobs)
+            Host(adapter, workflow, conduct.options, fresh=fresh, limit=limit) for _ in range(jobs)
         ]
         self._stack = ExitStack()
 
     def __enter__(self) -> Drivers:
         with ExitStack() as stack:
+            self.services = stack.enter_context(open_services(self.conduct.services))
             with ThreadPoolExecutor(len(self._hosts)) as pool:
                 starting = [pool.submit(stack.enter_context, host) for host in self._hosts]
             for start in starting:
@@ -56,7 +59,6 @@ class Drivers:
         self,
         spec: Spec,
         traces: Sequence[Trace],
-        crash_form: str,
         on_done: Callable[[], None],
     ) -> list[RunRecord]:
         """Replay the traces; return their records in the order of the traces.
@@ -78,9 +80,10 @@ class Drivers:
                 folder = host.folder / f"run-{index}"
                 folder.mkdir()
                 try:
-                    records[index] = replay_trace(
-                        spec, trace, host, folder, self.options, crash_form
-                    )
+                    with self.services.for_run() as given:
+                        records[index] = replay_trace(
+                            spec, trace, host, folder, self.conduct, given
+                        )
                 except HostError as error:
                     failed.set()
                     raise MachineryError(f"trace {trace.name}: {error}") from error

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from replay.suite import Part
 from tracegen.errors import MbtError
-from tracegen.select import COVERS, select_traces
+from tracegen.from_itf import read_itf_file
+from tracegen.itf import is_itf
+from tracegen.select import COVERS, Bounds, bounds_used, bounds_words, select_traces
+from tracegen.sources import traces_of
 from tracegen.spec import Spec, SuitePart
+from tracegen.symbolic import Symbolic
 from tracegen.tlc import RunOptions
 from tracegen.trace import Trace, read_traces
 
@@ -23,25 +28,37 @@ class Selection:
         cover: instead of the part's own.
         file: traces from a file instead.
         only: names of traces.
+        bounds: of a cover that has no end of its own.
+        symbolic: Apalache as the source of the traces, instead of TLC.
     """
 
     models: tuple[str, ...] = ()
     cover: str | None = None
     file: Path | None = None
     only: tuple[str, ...] = ()
+    bounds: Bounds = field(default_factory=Bounds)
+    symbolic: Symbolic | None = None
 
     @property
     def words(self) -> list[str]:
         """The options that ask for the same again, without `only`."""
         words = [word for name in self.models for word in ("--model", name)]
         words += ["--cover", self.cover] if self.cover else []
+        words += self.cover_words(self.cover)
         return words + (["--traces", str(self.file)] if self.file else [])
 
     @property
     def text(self) -> str:
         """What was asked for, short, for the name of a receipt; empty where all of the suite."""
-        chosen = [*self.models, self.cover, self.file and self.file.stem, *self.only]
+        used = (self.symbolic.bounds if self.symbolic else bounds_used)(self.cover, self.bounds)
+        bounds = ",".join(f"{k}={v}" for k, v in used.items())
+        source = "apalache" if self.symbolic else self.file and self.file.stem
+        chosen = [*self.models, self.cover, bounds, source, *self.only]
         return "".join(f"+{word}" for word in chosen if word)
+
+    def cover_words(self, cover: str | None) -> list[str]:
+        """The options that ask for a cover from the same source within the same bounds again."""
+        return (self.symbolic.words if self.symbolic else bounds_words)(cover, self.bounds)
 
 
 def plan_parts(spec: Spec, selection: Selection, checker: RunOptions) -> list[Part]:
@@ -51,7 +68,8 @@ def plan_parts(spec: Spec, selection: Selection, checker: RunOptions) -> list[Pa
         MbtError: nothing is left to replay, something is asked for that is not there, or the
             specification does not say how to drive it.
     """
-    parts = _from_file(spec, selection) if selection.file else _from_suite(spec, selection, checker)
+    plan = _from_file if selection.file else _from_suite
+    parts = plan(spec, selection, checker)
     if selection.only:
         known = [trace.name for part in parts for trace in part.traces]
         if unknown := [name for name in selection.only if name not in known]:
@@ -80,7 +98,14 @@ def _require_drivable(spec: Spec, parts: Sequence[Part]) -> None:
     if unknown := sorted(taken - spec.actions.keys()):
         raise MbtError(
             f"{toml}: nothing says how to drive the action {unknown[0]}; "
-            f"add a table [actions.{unknown[0]}]"
+            f"add a table [actions.{unknown[0]}], or, where it is a helper of an action, give that "
+            "action a second conjunct (TLC takes the innermost name)"
+        )
+    responses = sorted(name for name in taken if spec.actions[name].kind == "response")
+    if responses and not spec.point:
+        raise MbtError(
+            f"{toml}: {responses[0]} is a response, but no `point` says where in its program a run "
+            "stands, so nothing could be let go on; make it a stimulus, or name the variables"
         )
     for name, action in spec.actions.items():
         for variable, source in action.appends.items():
@@ -102,15 +127,17 @@ def _from_suite(spec: Spec, selection: Selection, checker: RunOptions) -> list[P
     wanted: Sequence[SuitePart] = spec.suite
     if selection.models:
         wanted = [part for name in selection.models for part in _parts_of(spec, name)]
-    return [
-        Part(
-            part.name,
-            part.model,
-            selection.cover or part.cover,
-            tuple(select_traces(spec, part.model, selection.cover or part.cover, checker)),
+    parts = []
+    for part in wanted:
+        cover = selection.cover or part.cover
+        traces = select_traces(
+            spec, part.model, cover, checker, selection.bounds, selection.symbolic
         )
-        for part in wanted
-    ]
+        words = [cover, *selection.cover_words(cover)]
+        # What a part of the suite is called says what its own cover is.
+        name = part.name if cover == part.cover else f"{part.model} by {cover}"
+        parts.append(Part(name, part.model, " ".join(words), tuple(traces)))
+    return parts
 
 
 def _parts_of(spec: Spec, name: str) -> list[SuitePart]:
@@ -126,10 +153,11 @@ def _parts_of(spec: Spec, name: str) -> list[SuitePart]:
     ]
 
 
-def _from_file(spec: Spec, selection: Selection) -> list[Part]:
+def _from_file(spec: Spec, selection: Selection, checker: RunOptions) -> list[Part]:
     assert selection.file is not None
     by_model: dict[str, list[Trace]] = {}
-    for trace in read_traces(selection.file):
+    itf = is_itf(selection.file)
+    for trace in _itf(spec, selection, checker) if itf else read_traces(selection.file):
         if trace.module != spec.module:
             raise MbtError(
                 f"{selection.file}: trace {trace.name} is of module {trace.module}, "
@@ -147,3 +175,16 @@ def _from_file(spec: Spec, selection: Selection) -> list[Part]:
         for model, traces in by_model.items()
         if not selection.models or model in selection.models
     ]
+
+
+def _itf(spec: Spec, selection: Selection, checker: RunOptions) -> list[Trace]:
+    """The trace of an ITF file, which does not say of which model; what is noted goes to stderr."""
+    assert selection.file is not None
+    if len(selection.models) > 1:
+        raise MbtError(f"{selection.file}: name one --model, the one that the trace is of")
+    model = spec.model(selection.models[0] if selection.models else None)
+    behaviour = read_itf_file(spec, model, selection.file)
+    traces, notes = traces_of(spec, model, [behaviour], checker)
+    for note in notes:
+        print(f"mbt: note: {note}", file=sys.stderr)
+    return traces

@@ -15,7 +15,7 @@ from adapters.base import Adapter
 from replay.suite import Replay
 from tracegen.module import read_module
 from tracegen.spec import Spec
-from tracegen.tools import Tools
+from tracegen.tools import Tool, Tools
 
 
 def versions_of(adapter: type[Adapter]) -> dict[str, str]:
@@ -35,12 +35,19 @@ def file_digest(path: Path) -> str:
 
 
 def provenance(
-    spec: Spec, adapter: type[Adapter], reference: str, tools: Tools, *, fresh: bool
+    spec: Spec,
+    adapter: type[Adapter],
+    reference: str,
+    tools: Tools,
+    apalache: Tool | None = None,
+    *,
+    fresh: bool,
 ) -> dict[str, Any]:
     """The stable part: the same on every machine with the same versions.
 
     Args:
         reference: MODULE:CLASS or FILE.py:CLASS of the adapter; a file has its digest taken.
+        apalache: where the traces came from, if not from TLC.
     """
     where = Path(reference.rpartition(":")[0])
     own = {where.name: file_digest(where)} if where.suffix == ".py" else {}
@@ -49,12 +56,17 @@ def provenance(
     configs = {Path(model.config.source) for model in spec.models.values()}
     beside = sorted(path for path in {toml, *configs} if path.is_file())
     return {
-        "versions": {"tla-mbt": version("tla-mbt"), **versions_of(adapter)},
+        "versions": {
+            "tla-mbt": version("tla-mbt"),
+            **versions_of(adapter),
+            **({"Apalache": apalache.version} if apalache else {}),
+        },
         "digests": {
             **{name: hashlib.sha256(text).hexdigest() for name, text in sorted(modules.items())},
             **{path.name: file_digest(path) for path in beside},
             **own,
             "tla2tools.jar": tools.tlc.digest,
+            **({"Apalache": apalache.digest} if apalache else {}),
         },
         "processes": "fresh interpreters" if fresh else "forked from a host that only imported",
     }

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.compare import Divergence
-from replay.explain import Explanation, name_faults
+from replay.explain import Explanation
 from replay.record import Event, MicroStep, RunRecord
 from replay.suite import PartResult, Replay
 from tracegen.errors import MbtError
@@ -51,7 +51,9 @@ def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
         "module": spec.module,
         "adapter": replay.adapter,
         "options": dict(replay.options),
+        "repeat": replay.repeat,
         **provenance,
+        "servers": dict(replay.servers),
         "properties": {
             name: {
                 "title": rule.title,
@@ -90,7 +92,8 @@ def _explanation(explanation: Explanation | None) -> dict[str, Any] | None:
     return {
         "smallest": [list(faults) for faults in explanation.smallest],
         "larger": [list(faults) for faults in explanation.larger],
-        "stopped": {name_faults(faults): trace for faults, trace in explanation.stopped.items()},
+        "names": [explanation.name(faults) for faults in explanation.smallest],
+        "stopped": {explanation.name(faults): name for faults, name in explanation.stopped.items()},
     }
 
 
@@ -108,6 +111,7 @@ def _part(replay: Replay, result: PartResult) -> dict[str, Any]:
         "unobserved": result.unobserved(replay.spec),
         "transitions": result.transitions,
         "covered": len(result.covered),
+        "unsteady": list(result.unsteady),
         "explanation": _explanation(result.explanation),
         "divergences": [
             {"trace": record.trace, **divergence_data(tracking.divergence)}

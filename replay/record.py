@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from adapters.ledger import Row
@@ -122,6 +122,10 @@ class RunRecord:
     facts: tuple[str, ...]
     ledger: tuple[Row, ...]
     process_ids: tuple[int, ...]
+
+    def same(self, other: RunRecord) -> bool:
+        """Whether two runs went the same way: in all but what the machine numbered them."""
+        return replace(self, process_ids=()) == replace(other, process_ids=())
 
     @property
     def compared(self) -> tuple[MicroStep, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from adapters.base import Adapter
 from replay.compare import Model, Tracking, track
 from replay.explain import Explanation, explain
 from replay.judge import Judgement, judge
+from replay.lives import Conduct
 from replay.models import Models
 from replay.parallel import Drivers
 from replay.record import RunRecord
@@ -21,7 +22,6 @@ from tracegen.select import traces_of_paths
 from tracegen.spec import Spec
 from tracegen.tlc import RunOptions
 from tracegen.trace import Trace
-from tracegen.values import to_python
 
 Cell = Literal["holds", "violated", "not observed", "not provoked", "not judged"]
 REFERENCE: frozenset[str] = frozenset()
@@ -50,6 +50,7 @@ class PartResult:
         records, trackings: one a trace, in the order of the traces.
         explanation: which mechanisms account for this part alone, None without fault switches.
         transitions: how many transitions the fault-free model has at the bounds of the part.
+        unsteady: names of the traces that went otherwise when they were replayed again.
     """
 
     part: Part
@@ -59,6 +60,7 @@ class PartResult:
     explanation: Explanation | None
     transitions: int
     graph_digest: str
+    unsteady: tuple[str, ...] = ()
 
     @property
     def diverging(self) -> tuple[str, ...]:
@@ -114,6 +116,8 @@ class Replay:
 
     Attributes:
         second_pass: what early divergences hid, planned again from the first pass; apart from it.
+        repeat: how often each trace was replayed; what is reported is the first time.
+        servers: releases of the servers that took part.
     """
 
     spec: Spec
@@ -122,6 +126,8 @@ class Replay:
     parts: tuple[PartResult, ...]
     second_pass: tuple[PartResult, ...]
     explanation: Explanation | None
+    repeat: int = 1
+    servers: Mapping[str, str] = field(default_factory=dict)
 
     def cell(self, name: str) -> Cell:
         """The verdict on a property over the whole suite: the gravest of its parts and passes."""
@@ -137,15 +143,9 @@ class Replay:
 
     @property
     def conforms(self) -> bool:
-        """No run diverges and no property fails, in either pass."""
+        """No run diverges, no property fails, in either pass, and every run can be repeated."""
         results = (*self.parts, *self.second_pass)
-        return not any(r.diverging or r.judgement.findings for r in results)
-
-
-def workflow_of(spec: Spec, model: str) -> dict[str, Any]:
-    """The constants of a model that its specification hands to an adapter."""
-    constants = spec.models[model].constants
-    return {role: to_python(constants[name]) for role, name in spec.workflow.items()}
+        return not any(r.diverging or r.judgement.findings or r.unsteady for r in results)
 
 
 def replay_suite(
@@ -162,6 +162,7 @@ def replay_suite(
     fresh: bool = False,
     limit: float = 60.0,
     again: bool = True,
+    repeat: int = 1,
     progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
 ) -> Replay:
     """Replay the parts of a suite on an adapter, compare, judge and explain.
@@ -171,24 +172,32 @@ def replay_suite(
         fresh: a new interpreter for every process instead of a fork.
         limit: seconds within which a process has to come back from a step.
         again: whether to plan and replay what early divergences hid.
+        repeat: how often to replay each trace, to see whether it goes the same way.
         progress: told the stage, how much of it is done, and of how much.
 
     Raises:
         MachineryError: the machinery failed; nothing of this replay is a verdict.
     """
     merges = adapter.merged_actions(options)
-    crash_form = adapter.crash_form(options)
+    conduct = Conduct.of(adapter, options)
 
     def accounted_for(runs: Sequence[tuple[str, Sequence[RunRecord]]]) -> Explanation | None:
         return explain(spec, runs, models, merges) if spec.explain.switches else None
 
     def one(part: Part, drivers: Drivers) -> PartResult:
         model = models(part.model, REFERENCE)
-        total, done = len(part.traces), itertools.count(1)
+        number, done = len(part.traces), itertools.count(1)
+        total = number * repeat
         progress(part.name, 0, total)
-        records = drivers.replay(
-            spec, part.traces, crash_form, lambda: progress(part.name, next(done), total)
+        everything = drivers.replay(
+            spec, part.traces * repeat, lambda: progress(part.name, next(done), total)
         )
+        records = everything[:number]
+        unsteady = {
+            record.trace
+            for position, record in enumerate(everything)
+            if not record.same(records[position % number])
+        }
         return PartResult(
             part=part,
             records=tuple(records),
@@ -197,22 +206,25 @@ def replay_suite(
             explanation=accounted_for([(part.model, records)]),
             transitions=model.graph.transitions,
             graph_digest=model.graph.digest,
+            unsteady=tuple(sorted(unsteady)),
         )
 
     results: list[PartResult] = []
     second: list[PartResult] = []
     with ExitStack() as stack:
         hosts: dict[str, Drivers] = {}
+        servers: dict[str, str] = {}
 
         def drivers_for(part: Part) -> Drivers:
-            workflow = workflow_of(spec, part.model)
+            workflow = spec.workflow_of(part.model)
             key = repr(workflow)
             if key not in hosts:
                 hosts[key] = stack.enter_context(
                     Drivers(
-                        adapter_reference, workflow, options, jobs=jobs, fresh=fresh, limit=limit
+                        adapter_reference, workflow, conduct, jobs=jobs, fresh=fresh, limit=limit
                     )
                 )
+                servers.update(hosts[key].services.versions)
             return hosts[key]
 
         for part in parts:
@@ -221,7 +233,9 @@ def replay_suite(
             if hidden := plan_again(spec, result, models(result.part.model, REFERENCE)):
                 second.append(one(hidden, drivers_for(hidden)))
     whole = accounted_for([(result.part.model, result.records) for result in results])
-    return Replay(spec, adapter_name, options, tuple(results), tuple(second), whole)
+    return Replay(
+        spec, adapter_name, options, tuple(results), tuple(second), whole, repeat, servers
+    )
 
 
 def plan_again(spec: Spec, result: PartResult, model: Model) -> Part | None:
@@ -255,9 +269,7 @@ def require_paths(spec: Spec, part: Part, models: Models) -> None:
     Raises:
         MbtError: a trace is no path of its model, or its parameters are not those of its steps.
     """
-    constants = spec.models[part.model].constants
-    own = frozenset(name for name in spec.explain.switches if to_python(constants[name]))
-    model = models(part.model, own)
+    model = models(part.model, spec.faults_of(part.model))
     for trace in part.traces:
         if edges_of_trace(model, trace) is None:
             raise MbtError(f"{part.name}: trace {trace.name} is no behaviour of model {part.model}")

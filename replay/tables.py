@@ -14,7 +14,7 @@ from rich.text import Text
 
 from adapters.base import Option
 from replay.compare import Divergence
-from replay.explain import MOST_SWITCHES, Explanation, name_faults
+from replay.explain import MOST_SWITCHES, Explanation
 from replay.receipts import SECOND_PASS
 from replay.record import RunRecord
 from replay.suite import Cell, PartResult, Replay
@@ -33,7 +33,7 @@ def mechanisms(explanation: Explanation | None) -> str:
     """Name the smallest sets of switches that admit every run."""
     if explanation is None:
         return ""
-    return " or ".join(name_faults(faults) for faults in explanation.smallest) or "none"
+    return " or ".join(map(explanation.name, explanation.smallest)) or "none"
 
 
 def explanation_text(explanation: Explanation) -> str:
@@ -45,14 +45,14 @@ def explanation_text(explanation: Explanation) -> str:
     text = mechanisms(explanation)
     # A superset of what explains it already is no news; a model that contains it is worth a word.
     if explanation.larger:
-        more = ", ".join(name_faults(faults) for faults in explanation.larger)
+        more = ", ".join(map(explanation.name, explanation.larger))
         text += f" (admitted as well by {more})"
     return text
 
 
 @dataclass(frozen=True)
 class DivergenceGroup:
-    """Runs of a part that diverge in the same way."""
+    """Runs of a part that diverge in the same way, those that do so soonest first."""
 
     part: str
     divergence: Divergence
@@ -61,16 +61,16 @@ class DivergenceGroup:
 
 def divergence_groups(results: Sequence[PartResult]) -> list[DivergenceGroup]:
     """Collect the divergences of a replay by what they say, the most frequent first."""
-    groups: dict[tuple[str, str], tuple[Divergence, list[str]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Divergence, str]]] = {}
     for result in results:
         for record, tracking in zip(result.records, result.trackings, strict=True):
             if tracking.divergence is not None:
                 key = (result.part.name, tracking.divergence.sentence())
-                groups.setdefault(key, (tracking.divergence, []))[1].append(record.trace)
-    found = [
-        DivergenceGroup(part, divergence, tuple(traces))
-        for (part, _), (divergence, traces) in groups.items()
-    ]
+                groups.setdefault(key, []).append((tracking.divergence, record.trace))
+    found = []
+    for (part, _), runs in groups.items():
+        runs.sort(key=lambda run: run[0].micro)  # what shows it soonest is the one to look at
+        found.append(DivergenceGroup(part, runs[0][0], tuple(trace for _, trace in runs)))
     return sorted(found, key=lambda group: -len(group.traces))
 
 
@@ -120,7 +120,8 @@ def report(
 
 
 def _heading(replay: Replay, versions: Mapping[str, str]) -> Iterator[Text]:
-    what = ", ".join(f"{name} {version}" for name, version in versions.items()) or replay.adapter
+    released = {**versions, **replay.servers}
+    what = ", ".join(f"{name} {version}" for name, version in released.items()) or replay.adapter
     yield Text(f"{replay.spec.module} on {what}", "bold")
     if replay.options:
         chosen = "  ".join(f"{name}={value}" for name, value in replay.options.items())
@@ -182,6 +183,7 @@ def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
         said = explanation_text(replay.explanation)
         what = "\nexplained by " if len(replay.parts) == 1 else "\nthe whole is explained by "
         yield Text.assemble((what, "bold"), said)
+    yield from _steadiness(replay)
     unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}
     if unobserved:
         yield Text(f"not observed, so not compared: {', '.join(sorted(unobserved))}", "yellow")
@@ -200,6 +202,15 @@ def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
             (group.divergence.sentence(), "red"),
         )
         yield Text(f"  {typed.repeat(replay, group)}", "cyan")
+
+
+def _steadiness(replay: Replay) -> Iterator[Text]:
+    """Whether traces that were replayed several times went the same way each time."""
+    unsteady = [name for result in replay.parts for name in result.unsteady]
+    if unsteady:
+        yield Text(f"went otherwise in one of {replay.repeat}: {', '.join(unsteady)}", "red")
+    elif replay.repeat > 1:
+        yield Text(f"each trace replayed {replay.repeat} times, each time the same", "green")
 
 
 def _runs(count: int) -> str:

@@ -5,10 +5,11 @@ from functools import cached_property
 from pathlib import Path
 
 from adapters.registry import load_adapter, locate
+from replay.lives import Conduct
 from replay.models import Models
 from replay.parallel import Drivers
 from replay.parts import Selection, plan_parts
-from replay.suite import replay_suite, workflow_of
+from replay.suite import replay_suite
 from tracegen.cache import open_cache
 from tracegen.jvm import Processes
 from tracegen.spec import load_spec
@@ -39,7 +40,9 @@ class Lab:
         assert set(options) == set(rules), "no such option"
         return options
 
-    def replay(self, adapter, *, parts=None, jobs=None, again=False, fresh=False, **chosen):
+    def replay(
+        self, adapter, *, parts=None, jobs=None, again=False, fresh=False, repeat=1, **chosen
+    ):
         """Replay parts of the suite (all by default); the verdicts."""
         kind = load_adapter(locate(adapter))
         return replay_suite(
@@ -54,15 +57,16 @@ class Lab:
             jobs=jobs or os.cpu_count() or 1,
             again=again,
             fresh=fresh,
+            repeat=repeat,
         )
 
     def walk(self, adapter, trace, **chosen):
         """Replay one trace; its record alone."""
         kind = load_adapter(locate(adapter))
-        options = self.options(adapter, **chosen)
-        workflow = workflow_of(self.spec, trace.model)
-        with Drivers(locate(adapter), workflow, options, jobs=1, fresh=False, limit=30) as drivers:
-            (record,) = drivers.replay(self.spec, [trace], kind.crash_form(options), lambda: None)
+        conduct = Conduct.of(kind, self.options(adapter, **chosen))
+        workflow = self.spec.workflow_of(trace.model)
+        with Drivers(locate(adapter), workflow, conduct, jobs=1, fresh=False, limit=30) as drivers:
+            (record,) = drivers.replay(self.spec, [trace], lambda: None)
         return record
 
     def trace(self, *actions, part=ONE_CRASH):

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from tracegen import cover
 from tracegen.cover import (
     bounded_paths,
-    random_walks,
     state_cover,
     transition_pairs,
     transition_tour,
 )
 from tracegen.errors import MbtError
 from tracegen.graph import StateGraph
+from tracegen.sample import random_walks, weighted_walks
 from tracegen.values import Int
 
 graphs = st.builds(
@@ -31,6 +31,7 @@ COVERS = {
     "pairs": transition_pairs,
     "paths": lambda graph: bounded_paths(graph, 3),
     "walks": lambda graph: random_walks(graph, 5, 4, seed=7),
+    "weighted": lambda graph: weighted_walks(graph, 5, 4, seed=7),
 }
 
 
@@ -97,22 +98,6 @@ def test_every_path_up_to_a_depth(graph, depth):
     assert not any(a != b and b[: len(a)] == a for a in paths for b in paths)
 
 
-@given(graphs, st.integers(1, 4), st.integers(1, 6), st.integers())
-def test_random_walks(graph, number, depth, seed):
-    walks = random_walks(graph, number, depth, seed)
-    assert len(walks) == (number if any(graph.out(start) for start in graph.initial) else 0)
-    for walk in walks:
-        assert len(walk) == depth or not graph.out(states_of(graph, walk)[-1])
-    assert walks == random_walks(graph, number, depth, seed)
-
-
-def test_random_walks_depend_on_the_seed_alone():
-    graph = numbered([(0, "A", 0), (0, "B", 0)])
-    # Python promises the numbers of random.Random(1).random(): 0.134 (for the initial state),
-    # then 0.847, 0.763, 0.255, 0.495, 0.449.
-    assert random_walks(graph, 1, 5, seed=1) == [[1, 1, 0, 0, 0]]
-
-
 @pytest.mark.parametrize("strategy", COVERS.values(), ids=COVERS)
 @settings(max_examples=40)
 @given(graph=graphs, chance=st.randoms(use_true_random=False))
@@ -158,14 +143,9 @@ def test_too_many_pairs_are_refused(monkeypatch):
         transition_pairs(numbered([(0, "A", 0), (0, "B", 0)]))
 
 
-@pytest.mark.parametrize("make", [
-    lambda graph: bounded_paths(graph, 0),
-    lambda graph: random_walks(graph, 0, 5, seed=0),
-    lambda graph: random_walks(graph, 5, 0, seed=0),
-])  # fmt: skip
-def test_depth_and_number_must_be_positive(make):
+def test_the_depth_must_be_positive():
     with pytest.raises(MbtError, match="at least 1, not 0"):
-        make(numbered([(0, "A", 1)]))
+        bounded_paths(numbered([(0, "A", 1)]), 0)
 
 
 def with_two_values(graph, path):

@@ -17,7 +17,11 @@ import regenerate  # noqa: E402
 
 from adapters.registry import load_adapter, locate  # noqa: E402
 
-SPEC = regenerate.SPEC
+PARTS = {
+    "ResumeContract": [40, 80, 1],
+    "R11_ConsumeCount": [1, 56],
+    "LangGraphFork": [4],
+}
 ROWS = list(regenerate.rows())
 
 
@@ -29,22 +33,32 @@ def test_every_receipt_is_as_the_manifest_says():
     assert broken_entries(RECEIPTS) == []
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row[3].parent.name + "/" + row[3].name for row in ROWS])
+@pytest.mark.parametrize("row", ROWS, ids=[str(r.folder.relative_to(RECEIPTS)) for r in ROWS])
 def test_a_receipt_is_of_what_is_here(row):
-    _, adapter, chosen, folder = row
-    content = receipt(folder)
-    assert chosen.items() <= content["options"].items()
+    content = receipt(row.folder)
+    module, adapter = content["module"], content["adapter"]
+    assert row.chosen.items() <= content["options"].items()
     for name, digest in content["digests"].items():
-        if name.startswith(SPEC):
+        if name.endswith(".tla"):
             assert file_digest(REPOSITORY / "specs" / name) == digest, (
                 f"make receipts: {name} changed"
             )
     installed = versions_of(load_adapter(locate(adapter)))
     assert installed.items() <= content["versions"].items(), "make receipts: other versions"
-    runs = [json.loads(line) for line in (folder / "runs.jsonl").read_text().splitlines()]
+    runs = [json.loads(line) for line in (row.folder / "runs.jsonl").read_text().splitlines()]
     expected = sum(part["traces"] for part in [*content["parts"], *content["second_pass"]])
     assert len(runs) == expected
-    assert [part["traces"] for part in content["parts"]] == [40, 80, 1]
+    assert [part["traces"] for part in content["parts"]] == PARTS[module][: len(content["parts"])]
+    assert not [name for part in content["parts"] for name in part["unsteady"]]
+
+
+def test_langgraph_fires_twice_a_hundred_times_of_a_hundred():
+    content = receipt(RECEIPTS / "R11_ConsumeCount/langgraph/default+R11-effect+repeat=100")
+    (part,) = content["parts"]
+    assert (content["repeat"], part["unsteady"]) == (100, [])
+    assert part["explanation"]["names"] == ["ConcurrentConsume with RaceEffect"]
+    failing = {n for n, rule in content["properties"].items() if rule["verdict"] == "violated"}
+    assert failing == {"EO", "CO-e", "CO-c"}
 
 
 def test_the_large_space_was_explored_to_its_end():
@@ -60,7 +74,7 @@ def test_the_table_is_made_of_the_receipts_alone():
 
 
 def test_every_receipt_belongs_to_a_row():
-    listed = {row[3] for row in ROWS}
+    listed = {row.folder for row in ROWS}
     assert {path.parent for path in RECEIPTS.rglob("receipt.json")} == listed
 
 

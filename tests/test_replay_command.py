@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -65,7 +66,7 @@ def test_json_is_the_receipt(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--adapter", "lang"], "unknown adapter 'lang'; known: crewai, langgraph, reference"),
+        (["--adapter", "lang"], "unknown adapter 'lang'; known: "),
         (["--adapter", "no.py:A"], "no.py: no such file"),
         (["--model", "R77"], "R77"),
         (["--cover", "everything"], "unknown cover 'everything'; known: states, transitions"),
@@ -301,3 +302,28 @@ def test_make_replay_fails_on_wrong_use_and_broken_machinery_alone(tmp_path, cod
         check=False,
     )
     assert (done.returncode == 0) == succeeds
+
+
+@pytest.fixture
+def queue(tmp_path):
+    """A copy of the bounded queue, to be spoilt."""
+    source = REPOSITORY / "examples" / "bounded_queue"
+    return Path(shutil.copytree(source, tmp_path / "queue"))
+
+
+def test_a_response_of_a_module_without_program_points_is_refused(queue):
+    """It would be dropped each time, and the replay conform though nothing was done."""
+    toml = queue / "BoundedQueue.toml"
+    text = toml.read_text().replace('kind = "stimulus"\ndelivery = "call"', 'kind = "response"', 1)
+    toml.write_text(text)
+    done = mbt("replay", "BoundedQueue.tla", "--adapter", "python_queue.py:PythonQueue", cwd=queue)
+    assert done.returncode == 2
+    assert "is a response, but no `point` says where" in done.stderr
+
+
+def test_a_path_that_leads_nowhere_is_told_with_its_file(queue):
+    toml = queue / "BoundedQueue.toml"
+    toml.write_text(toml.read_text().replace("given[-1]", "given[-1].kye"))
+    done = mbt("replay", "BoundedQueue.tla", "--adapter", "python_queue.py:PythonQueue", cwd=queue)
+    assert done.returncode == 2
+    assert "BoundedQueue.toml: a parameter's path leads nowhere: given[-1].kye" in done.stderr

@@ -80,8 +80,17 @@ def test_apalache_is_optional(tmp_path, monkeypatch):
     assert find_apalache() is None
     launcher = tmp_path / "bin" / "apalache-mc"
     launcher.parent.mkdir()
-    launcher.touch(mode=0o755)
+    launcher.touch(mode=0o644)
     monkeypatch.setenv("APALACHE_HOME", str(tmp_path))
-    assert find_apalache() == launcher
+    with pytest.raises(ToolError, match="neither jar nor program"):
+        find_apalache()
+    launcher.chmod(0o755)
+    found = find_apalache()
+    assert (found.path, found.origin) == (launcher, "APALACHE_HOME")
+    # A release has its code in a jar; a launcher of another version may be the same text.
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib" / "apalache.jar").write_text("code")
+    assert find_apalache().digest == hashlib.sha256(b"code").hexdigest() != found.digest
     monkeypatch.setenv("APALACHE_JAR", str(tmp_path / "none.jar"))
-    assert find_apalache() is None
+    with pytest.raises(ToolError, match=r"APALACHE_JAR says that Apalache is .*none.jar"):
+        find_apalache()

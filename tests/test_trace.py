@@ -151,7 +151,7 @@ STEP = {"action": "Consume", "params": {}, "state": {"pc": 3, "val": "v1"}}
         (edited(steps=[{**STEP, "guard": 1}]), "not a trace: steps.0.guard: Extra inputs"),
         (edited(steps=[{**STEP, "action": None}]), "not a trace: steps.0.action: Input should"),
         (edited(initial={"pc": 1.5, "val": 1}), "1.5"),
-        (edited(initial={"pc": None, "val": 1}), "None"),
+        (edited(initial={"pc": None, "val": 1}), "null"),
         (edited(initial={"pc": {"#set": 1}, "val": 1}), "#set"),
         (edited(steps=[{**STEP, "state": {"pc": 3}}]),
          "step 1 has other variables than the initial state: val"),

@@ -1,6 +1,5 @@
-"""TLA+ values: equality, order, text and JSON."""
+"""TLA+ values: equality, order and text."""
 
-import json
 import pickle
 import subprocess
 from pathlib import Path
@@ -23,12 +22,10 @@ from tracegen.values import (
     Set,
     Str,
     ValueFormatError,
-    from_json,
     from_python,
     function,
     record,
     seq,
-    to_json,
     to_python,
 )
 
@@ -90,12 +87,9 @@ def test_no_value_equals_a_python_object():
 
 
 @given(values, values)
-def test_text_json_and_order_agree_with_equality(left, right):
+def test_text_and_order_agree_with_equality(left, right):
     same = left == right
     assert (str(left) == str(right)) is same
-    assert (
-        to_json(left) == to_json(right) and json.dumps(to_json(left)) == json.dumps(to_json(right))
-    ) is same
     assert (not left < right and not right < left) is same
 
 
@@ -109,11 +103,6 @@ def test_the_order_is_total(some, random):
 @given(values)
 def test_text_is_read_back(value):
     assert parse_value(str(value)) == value
-
-
-@given(values)
-def test_json_is_read_back(value):
-    assert from_json(json.loads(json.dumps(to_json(value)))) == value
 
 
 @given(values)
@@ -254,101 +243,3 @@ def test_tlc_reads_and_prints_the_same(tmp_path: Path):
         seq([Str("printed"), value]) for value, _, _ in AS_TLC_READS_IT
     ], run.stdout
     assert "is false" not in run.stdout
-
-
-@pytest.mark.parametrize(
-    ("obj", "value"),
-    [
-        (2**53, Int(2**53)),
-        ({"#bigint": "-1000000000000000000"}, Int(-(10**18))),
-        ([3, "a"], seq([Int(3), A])),
-        ({"#tup": []}, seq([])),
-        ({}, seq([])),
-        ({"#map": [[1, "a"], [2, "b"]]}, seq([A, B])),
-        ({"#map": [["a", 1]]}, record({"a": ONE})),
-        ({"#set": [1, 1, True]}, Set([ONE, TRUE])),
-        ({"tag": "Init", "value": {"#tup": []}}, record({"tag": Str("Init"), "value": seq([])})),
-        ({"#model": "NoVal"}, ModelValue("NoVal")),
-    ],
-)
-def test_json_of_other_tools_is_read(obj, value):
-    assert from_json(obj) == value
-
-
-@pytest.mark.parametrize(
-    ("value", "obj"),
-    [
-        (TRUE, True),
-        (Int(2**53), 2**53),
-        (Int(-(2**53) - 1), {"#bigint": "-9007199254740993"}),
-        (seq([ONE, TRUE]), {"#tup": [1, True]}),
-        (seq([]), {"#tup": []}),
-        (record({"b": ONE, "a": A}), {"a": "a", "b": 1}),
-        (function({Int(0): A}), {"#map": [[0, "a"]]}),
-        (function({Str("#set"): A}), {"#map": [["#set", "a"]]}),
-        (Set([A, ONE]), {"#set": [1, "a"]}),
-        (ModelValue("NoVal"), {"#model": "NoVal"}),
-    ],
-)
-def test_json_is_written(value, obj):
-    assert to_json(value) == obj
-
-
-@pytest.mark.parametrize(
-    "rubbish",
-    [
-        1.5, None, {"#set": 1}, {"#tup": {}}, {"#map": [1]}, {"#map": [[1, 2, 3]]}, {"#bigint": 1},
-        {"#bigint": "1e3"}, {"#bigint": ""}, {"#model": "a b"}, {"#model": 1}, {"#other": 1},
-        {"#set": [], "a": 1}, {"a": 1, "#meta": 2}, {"#unserializable": "Nat"}, {"a": [1.5]},
-        {"#map": [[1, 2], [1, 3]]}, {"#set": [None]},
-    ],
-)  # fmt: skip
-def test_rubbish_is_not_json_of_a_value(rubbish):
-    with pytest.raises(ValueFormatError):
-        from_json(rubbish)
-
-
-def test_rubbish_is_quoted_but_not_at_length():
-    with pytest.raises(ValueFormatError, match=r"not the JSON of a TLA\+ value: 0\.5"):
-        from_json({"a": {"#set": [0.5]}})
-    with pytest.raises(ValueFormatError) as refused:
-        from_json({"#set": "x" * 10_000})
-    assert len(str(refused.value)) < 200
-
-
-def test_deep_json_is_refused_and_not_a_crash():
-    deep = []
-    for _ in range(100_000):
-        deep = [deep]
-    with pytest.raises(ValueFormatError, match="deep"):
-        from_json(deep)
-
-
-def test_real_itf_files(data_dir: Path):
-    """Every value in every file is read, but for what Apalache itself could not write."""
-    files = sorted((data_dir / "itf").rglob("*.itf*.json"))
-    refused = []
-    for file in files:
-        for state in json.loads(file.read_text(encoding="utf-8"))["states"]:
-            for obj in (state[name] for name in state if name != "#meta"):
-                try:
-                    value = from_json(obj)
-                except ValueFormatError:
-                    refused.append(obj)
-                else:
-                    assert from_json(to_json(value)) == value
-                    assert parse_value(str(value)) == value
-    assert files
-    # Four files by Apalache's tests have four such values each.
-    unserializable = ["Int", "Nat", "SUBSET BOOLEAN", "[BOOLEAN \u2192 Int]"]
-    assert sorted(obj["#unserializable"] for obj in refused) == sorted(4 * unserializable)
-
-
-def test_a_real_itf_state(data_dir: Path):
-    """The first state of a file by Apalache, as one reads it there."""
-    name = "informalsystems+modelator_tests_traces_itf_TupleAndBigint.itf.json"
-    trace = json.loads((data_dir / "itf" / "more" / name).read_text(encoding="utf-8"))
-    wallets = record({"wallets": seq([Str("Alice"), Str("Bob")])})
-    assert from_json(trace["states"][0]["action"]) == record({"tag": Str("Init"), "value": wallets})
-    much = Int(1000000000000000000000000000001)
-    assert from_json(trace["states"][0]["balances"]) == record({"Alice": much, "Bob": much})

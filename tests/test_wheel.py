@@ -41,6 +41,7 @@ def test_the_wheel_has_modules_configurations_and_grammar(wheel):
         "specs/ResumeContractObserved.tla",
         "specs/ResumeContract.toml",
         "specs/ResumeContract_R0.cfg",
+        "specs/table3.grid.toml",
         "tracegen/tla.lark",
         "adapters/crewai.py",
         "replay/engine.py",

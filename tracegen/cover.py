@@ -7,7 +7,6 @@ has no path. `tracegen.tour` says what minimal means here and why it can be prov
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -70,7 +69,8 @@ def bounded_paths(graph: StateGraph, depth: int) -> list[list[int]]:
     So each path of at most `depth` steps is one of them or begins one. Raises MbtError, before
     any is made, when there are more than PATH_LIMIT.
     """
-    _demand_positive(depth=depth)
+    if depth < 1:
+        raise MbtError(f"the depth of paths must be at least 1, not {depth}")
     if _count_paths(graph, depth) > PATH_LIMIT:
         raise MbtError(
             f"there are more than {PATH_LIMIT:,} paths of up to {depth} steps; "
@@ -87,27 +87,6 @@ def bounded_paths(graph: StateGraph, depth: int) -> list[list[int]]:
     return paths
 
 
-def random_walks(graph: StateGraph, number: int, depth: int, seed: int) -> list[list[int]]:
-    """A number of walks of up to `depth` steps, each choice uniform; the same for equal seeds.
-
-    A walk is shorter only where it comes to a state that nothing leaves.
-    """
-    _demand_positive(number=number, depth=depth)
-    # Of Random's methods, random() alone is promised to give the same numbers in each release.
-    chance = random.Random(seed).random
-    starts = [state for state in graph.initial if graph.out(state)]
-    walks: list[list[int]] = []
-    for _ in range(number if starts else 0):
-        walk: list[int] = []
-        edges = graph.out(starts[int(chance() * len(starts))])
-        while edges and len(walk) < depth:
-            edge = edges[int(chance() * len(edges))]
-            walk.append(edge.id)
-            edges = graph.out(edge.target)
-        walks.append(walk)
-    return walks
-
-
 @dataclass(frozen=True)
 class _Pairs:
     """The line graph: its vertices are the transitions, its edges the pairs of them."""
@@ -119,12 +98,6 @@ class _Pairs:
 
     def __len__(self) -> int:
         return self.transitions
-
-
-def _demand_positive(**counts: int) -> None:
-    for name, count in counts.items():
-        if count < 1:
-            raise MbtError(f"the {name} of paths must be at least 1, not {count}")
 
 
 def _count_paths(graph: StateGraph, depth: int) -> int:

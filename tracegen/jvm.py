@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,15 +74,19 @@ class Processes:
         folder: Path,
         timeout_s: float | None = None,
         on_line: Callable[[str], None] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Ended:
         """Run a command in a folder to its end; `on_line` sees each line it prints.
+
+        `environment` is all that the command gets of one, by default ours but for what would
+        change Java's flags.
 
         Raises MachineryError where it cannot be started.
         """
         started = time.monotonic()
         timed_out = threading.Event()
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as errors:
-            with self._started(command, folder, errors.fileno()) as process:
+            with self._started(command, folder, errors.fileno(), environment) as process:
                 limit = threading.Timer(timeout_s or 0, self._kill, (process, timed_out))
                 limit.daemon = True
                 if timeout_s is not None:
@@ -107,7 +111,11 @@ class Processes:
 
     @contextmanager
     def _started(
-        self, command: Sequence[str], folder: Path, stderr: int
+        self,
+        command: Sequence[str],
+        folder: Path,
+        stderr: int,
+        environment: Mapping[str, str] | None,
     ) -> Iterator[subprocess.Popen[str]]:
         with self._lock:
             if self._closed:
@@ -116,7 +124,7 @@ class Processes:
                 process = subprocess.Popen(
                     command,
                     cwd=folder,
-                    env=_environment(),
+                    env=_environment() if environment is None else environment,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.PIPE,
                     stderr=stderr,

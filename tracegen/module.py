@@ -24,6 +24,7 @@ _DECLARATION = rf"\s+({_DECLARED}(?:\s*,\s*{_DECLARED})*)"
 _CONSTANTS = re.compile(rf"\bCONSTANTS?\b{_DECLARATION}")
 _VARIABLES = re.compile(rf"\bVARIABLES?\b{_DECLARATION}")
 _DEFINITION = re.compile(r"(\w+)\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?==(?!=)")
+_TOP_DEFINITION = re.compile(r"^\w+\s*(?:\([^()]*\)\s*)?==(?!=)", re.MULTILINE)
 _LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|\\\*[^\n]*|\(\*')
 _COMMENT_MARK = re.compile(r"\(\*|\*\)")
 _STANDARD = "tla2sany/StandardModules/"
@@ -82,6 +83,28 @@ def read_module(path: Path) -> Module:
             name for text in files.values() for name in _DEFINITION.findall(_body(text))
         ),
     )
+
+
+def definition_of(module: Module, name: str) -> str | None:
+    """The right-hand side of a definition, up to the next one's name; None where there is none.
+
+    It is looked for at the top level of the module, then of those that it extends.
+    """
+    start = re.compile(rf"^[ \t]*{name}\s*(?:\([^()]*\)\s*)?==(?!=)", re.MULTILINE)
+    for body in _extended(module.name, lambda name: _body(module.files.get(f"{name}.tla", b""))):
+        if found := start.search(body):
+            following = _TOP_DEFINITION.search(body, found.end())
+            return body[found.end() : following.start() if following else len(body)]
+    return None
+
+
+def formals_of(module: Module, name: str) -> tuple[str, ...] | None:
+    """The names of the parameters of a definition at the top level, None where it is not there."""
+    start = re.compile(rf"^[ \t]*{re.escape(name)}\s*(?:\(([^()]*)\)\s*)?==(?!=)", re.MULTILINE)
+    for text in module.files.values():
+        if found := start.search(_body(text)):
+            return tuple(_WORD.findall(found[1] or ""))
+    return None
 
 
 def defines_standard(module: Module, name: str, jar: Path) -> bool:

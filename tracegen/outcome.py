@@ -20,7 +20,8 @@ class Outcome(Enum):
     HOLDS = "holds"
     """The complete state space was explored, and nothing that was checked is violated."""
     BOUNDED = "no error within the constraint"
-    """As HOLDS, of the part that CONSTRAINT, ACTION_CONSTRAINT or VIEW let TLC explore."""
+    """As HOLDS, of the part that CONSTRAINT, ACTION_CONSTRAINT or VIEW let TLC explore, or up to
+    the length that Apalache was given."""
     SIMULATED = "no error in the simulated behaviours"
     VIOLATED_INVARIANT = "invariant violated"
     VIOLATED_INITIAL = "violated by an initial state"
@@ -32,6 +33,8 @@ class Outcome(Enum):
     NO_INITIAL_STATES = "no initial states"
     PARSE_ERROR = "module does not parse"
     CONFIG_ERROR = "configuration does not fit the module"
+    TYPE_ERROR = "module is not well typed"
+    UNSUPPORTED = "module uses what the checker does not support"
     TIMEOUT = "timeout"
     OUT_OF_MEMORY = "out of memory"
     KILLED = "killed"
@@ -51,7 +54,7 @@ class Outcome(Enum):
     @property
     def bad_input(self) -> bool:
         """Whether module or configuration are at fault, so that there is no verdict."""
-        return self in (Outcome.PARSE_ERROR, Outcome.CONFIG_ERROR, Outcome.EVALUATION_ERROR)
+        return self in _BAD_INPUT
 
     @property
     def verdict(self) -> str:
@@ -77,6 +80,16 @@ _DECIDED = _VIOLATIONS | {
     Outcome.ASSUMPTION_FALSE,
     Outcome.NO_INITIAL_STATES,
 }
+
+_BAD_INPUT = frozenset(
+    {
+        Outcome.PARSE_ERROR,
+        Outcome.CONFIG_ERROR,
+        Outcome.EVALUATION_ERROR,
+        Outcome.TYPE_ERROR,
+        Outcome.UNSUPPORTED,
+    }
+)
 
 _BY_CODE = {
     2110: Outcome.VIOLATED_INVARIANT,

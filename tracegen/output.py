@@ -29,7 +29,7 @@ _SIZES = re.compile(
     r"(?:Progress(?:\(-1\) at .*?)?: )?([0-9,]+) states (?:generated|checked)"
     r"(?:, ([0-9,]+) distinct states found)?(?:, ([0-9,]+) states left on queue)?"
 )
-_SIMULATED = re.compile(r"^STATE_[0-9]+ == *\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
+_SIMULATED = re.compile(r"^STATE_([0-9]+) == *\n(.*?)\n\n", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,12 @@ def parse_simulation(text: str) -> tuple[dict[str, Value], ...]:
 
     Raises ParseError.
     """
-    return tuple(parse_state(state) for state in _SIMULATED.findall(text))
+    states: list[dict[str, Value]] = []
+    for number, state in _SIMULATED.findall(text):
+        if int(number) != len(states) + 1:
+            raise ParseError(f"STATE_{number} follows STATE_{len(states)} in a simulation file")
+        states.append(parse_state(state))
+    return tuple(states)
 
 
 def _counterexamples(messages: Iterable[Message]) -> Iterator[Counterexample]:

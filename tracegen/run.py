@@ -71,10 +71,15 @@ class CheckResult:
 
     outcome: Outcome
     reason: str
-    """One line, with file and line where TLC points to one; empty where there is nothing to add."""
-    tlc_version: str
+    """One line, with file and line where the checker points to one; empty where there is nothing
+    to add."""
+    version: str
+    """Of the checker."""
     jar_digest: str
     java_version: str
+    checker: str = "TLC"
+    bound: int | None = None
+    """The length that a checker which is not exhaustive was given: steps from an initial state."""
     violated: tuple[str, ...] = ()
     """Names of violated invariants and properties, each once, in the order of discovery."""
     counterexamples: tuple[Counterexample, ...] = ()
@@ -87,7 +92,7 @@ class CheckResult:
     complete: bool = False
     """Whether TLC came to the end of the state space; it does not where it stops at an error."""
     exit_code: int | None = None
-    """None where TLC was not run because the configuration cannot fit the module."""
+    """None where the checker was not run because the configuration cannot fit the module."""
     seconds: float = 0.0
     stdout: str = field(default="", repr=False)
     stderr: str = field(default="", repr=False)
@@ -108,7 +113,8 @@ class CheckResult:
             return self
         if self.outcome.bad_input:
             raise MbtError(self.reason or self.outcome.value)
-        raise MachineryError(f"TLC: {': '.join(filter(None, (self.outcome.value, self.reason)))}")
+        said = ": ".join(filter(None, (self.checker, self.outcome.value, self.reason)))
+        raise MachineryError(said)
 
 
 @dataclass(frozen=True)
@@ -253,7 +259,7 @@ class Run:
             seconds=facts.seconds,
             stdout=stdout,
             stderr=stderr,
-            tlc_version=facts.tlc_version,
+            version=facts.tlc_version,
             jar_digest=facts.jar_digest,
             java_version=facts.java_version,
             cached=cached,
@@ -263,7 +269,7 @@ class Run:
         return CheckResult(
             outcome=Outcome.CONFIG_ERROR,
             reason=undeclared(names, self._module, self._config),
-            tlc_version=self._tools.tlc.version,
+            version=self._tools.tlc.version,
             jar_digest=self._tools.tlc.digest,
             java_version=self._tools.java.version,
         )

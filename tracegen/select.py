@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracegen import cover
+from tracegen.counterexample import counterexample_trace
 from tracegen.errors import MbtError
 from tracegen.graph import StateGraph
-from tracegen.output import Counterexample
+from tracegen.sample import random_walks, weighted_walks
+from tracegen.simulation import simulate
 from tracegen.spec import Spec
+from tracegen.symbolic import Symbolic, symbolic_traces
 from tracegen.tlc import RunOptions, check, state_graph
-from tracegen.trace import Step, Trace, ValuePathError, trace_of_path
+from tracegen.trace import Trace, ValuePathError, trace_of_path
 
 
 @dataclass(frozen=True)
@@ -19,34 +21,56 @@ class Bounds:
     """How far the covers go that have no end of their own.
 
     Attributes:
-        depth: steps of a path (paths, walks).
-        number: how many walks.
-        seed: of the walks; the same seed gives the same walks.
+        depth: steps of a path, a walk or a simulated behaviour.
+        count: how many walks or behaviours.
+        seed: of the walks or behaviours; the same seed gives the same.
     """
 
     depth: int = 8
-    number: int = 100
+    count: int = 100
     seed: int = 0
 
 
-_COVERS: Mapping[str, Callable[[StateGraph, Bounds], list[list[int]]]] = {
-    "states": lambda graph, bounds: cover.state_cover(graph),
-    "transitions": lambda graph, bounds: cover.transition_tour(graph),
-    "pairs": lambda graph, bounds: cover.transition_pairs(graph),
-    "paths": lambda graph, bounds: cover.bounded_paths(graph, bounds.depth),
-    "walks": lambda graph, bounds: cover.random_walks(
-        graph, bounds.number, bounds.depth, bounds.seed
-    ),
-}
+#: Every name of a cover. "simulation" is what TLC draws of a model whose graph need not be held,
+#: "counterexample" what the checker prints for a violated one; the others choose paths of a graph.
+COVERS = (
+    "states",
+    "transitions",
+    "pairs",
+    "paths",
+    "walks",
+    "weighted",
+    "simulation",
+    "counterexample",
+)
 
-#: Every name of a cover; "counterexample" is what the checker prints for a violated model.
-COVERS = (*_COVERS, "counterexample")
+#: The covers that are a sample: what they leave out may be there all the same.
+SAMPLED = frozenset({"walks", "weighted", "simulation"})
+_BOUNDED = {"paths": ("depth",)} | dict.fromkeys(SAMPLED, ("depth", "count", "seed"))
+
+
+def bounds_used(name: str | None, bounds: Bounds) -> dict[str, int]:
+    """Those of the bounds that a cover goes by, by name."""
+    return {bound: getattr(bounds, bound) for bound in _BOUNDED.get(name or "", ())}
+
+
+def bounds_words(name: str | None, bounds: Bounds) -> list[str]:
+    """The options that ask for a cover within the same bounds again."""
+    used = bounds_used(name, bounds).items()
+    return [word for bound, value in used for word in (f"--{bound}", str(value))]
 
 
 def select_traces(
-    spec: Spec, model: str, name: str, checker: RunOptions, bounds: Bounds | None = None
+    spec: Spec,
+    model: str,
+    name: str,
+    checker: RunOptions,
+    bounds: Bounds | None = None,
+    symbolic: Symbolic | None = None,
 ) -> list[Trace]:
     """Return the traces of a model that a cover asks for, named `<model>-<number>`.
+
+    They come from TLC, or from Apalache where `symbolic` names it.
 
     Raises:
         MbtError: there is no such cover or model, or the model has no counterexample.
@@ -55,6 +79,9 @@ def select_traces(
     if name not in COVERS:
         raise MbtError(f"unknown cover {name!r}; known: {', '.join(COVERS)}")
     config = spec.model(model).config
+    bounds = bounds or Bounds()
+    if symbolic is not None:
+        return symbolic_traces(spec, model, name, symbolic, checker, bounds)
     if name == "counterexample":
         result = check(spec.path, config, **checker).decided()
         if not result.counterexamples:
@@ -63,42 +90,60 @@ def select_traces(
                 "choose another cover"
             )
         return [counterexample_trace(spec, model, result.counterexamples[0])]
+    if name == "simulation":
+        simulated = simulate(
+            spec.source,
+            config,
+            number=bounds.count,
+            depth=bounds.depth,
+            seed=bounds.seed,
+            **checker,
+        )
+        moving = [found for found in simulated.behaviours if len(found.states) > 1]
+        labels = _numbered(model, len(moving))
+        return [
+            counterexample_trace(spec, model, found, label)
+            for found, label in zip(moving, labels, strict=True)
+        ]
     _, graph = state_graph(spec.path, config, **checker)
-    return traces_of_paths(spec, model, graph, _COVERS[name](graph, bounds or Bounds()), model)
+    return traces_of_paths(spec, model, graph, _paths(name, graph, bounds), model)
+
+
+def _paths(name: str, graph: StateGraph, bounds: Bounds) -> list[list[int]]:
+    from tracegen import cover  # by way of scipy, which takes a second to load
+
+    match name:
+        case "states":
+            return cover.state_cover(graph)
+        case "transitions":
+            return cover.transition_tour(graph)
+        case "pairs":
+            return cover.transition_pairs(graph)
+        case "paths":
+            return cover.bounded_paths(graph, bounds.depth)
+        case "walks":
+            return random_walks(graph, bounds.count, bounds.depth, bounds.seed)
+        case _:
+            return weighted_walks(graph, bounds.count, bounds.depth, bounds.seed)
 
 
 def traces_of_paths(
     spec: Spec, model: str, graph: StateGraph, paths: Sequence[Sequence[int]], label: str
 ) -> list[Trace]:
     """Turn paths of a state graph into traces, numbered from 1 after a label."""
-    width = max(2, len(str(len(paths))))
-    return [
-        trace_of_path(
-            graph,
-            path,
-            name=f"{label}-{number:0{width}}",
-            module=spec.module,
-            model=model,
-            params=spec.params,
-        )
-        for number, path in enumerate(paths, 1)
-    ]
-
-
-def counterexample_trace(spec: Spec, model: str, found: Counterexample) -> Trace:
-    """Turn what the checker printed into a trace; a lasso's way back is not walked."""
-    first, *rest = found.states
-    steps = []
-    for state in rest:
-        if state.action is None:
-            raise MbtError(
-                f"{spec.path.name}: the counterexample of {model} names no actions; "
-                "give each disjunct of Next a name"
+    names = _numbered(label, len(paths))
+    try:
+        return [
+            trace_of_path(
+                graph, path, name=name, module=spec.module, model=model, params=spec.params
             )
-        paths = spec.params.get(state.action, {})
-        try:
-            params = {name: path.read(state.state) for name, path in paths.items()}
-        except ValuePathError as error:
-            raise MbtError(f"{spec.path.with_suffix('.toml')}: {error}") from error
-        steps.append(Step(state.action, params, state.state))
-    return Trace(f"{model}-counterexample", spec.module, model, first.state, tuple(steps))
+            for path, name in zip(paths, names, strict=True)
+        ]
+    except ValuePathError as error:
+        toml = spec.path.with_suffix(".toml")
+        raise MbtError(f"{toml}: a parameter's path leads nowhere: {error}") from None
+
+
+def _numbered(label: str, count: int) -> list[str]:
+    width = max(2, len(str(count)))
+    return [f"{label}-{number:0{width}}" for number in range(1, count + 1)]

@@ -36,7 +36,7 @@ from tracegen.spec_tables import (
 )
 from tracegen.tomlplace import line_of
 from tracegen.trace import ValuePath
-from tracegen.values import Value
+from tracegen.values import Value, to_python
 
 __all__ = [
     "Action",
@@ -90,8 +90,8 @@ class Spec:
     """The variables that a program point is read from."""
     null: str | None
     """How "nothing" is written in the model."""
-    workflow: Mapping[str, str]
-    """Role -> constant handed to an adapter."""
+    workflow: Mapping[str, str | int]
+    """Role -> the constant that an adapter is handed, or a number."""
     observed: str | None
     """The module that computes history variables and says what was provoked."""
     explain: Explain
@@ -117,6 +117,20 @@ class Spec:
         if name not in self.models:
             raise SpecError(f"{self.path} has no model {name!r}; known: {known}")
         return self.models[name]
+
+    def workflow_of(self, model: str) -> dict[str, Any]:
+        """What an adapter is handed of a model, by role, as Python values."""
+        constants = self.models[model].constants
+        return {
+            role: to_python(constants[source]) if isinstance(source, str) else source
+            for role, source in self.workflow.items()
+        }
+
+    def faults_of(self, model: str) -> frozenset[str]:
+        """The switches by which a model differs from the reference machine."""
+        constants = self.models[model].constants
+        reference = self.explain.settings(())
+        return frozenset(n for n, off in reference.items() if to_python(constants[n]) != off)
 
 
 def load_spec(path: Path) -> Spec:
@@ -201,8 +215,9 @@ def _references(
         yield ("point",), variable, "variable", variables
     if table.null is not None:
         yield ("null",), table.null, "constant", constants
-    for role, constant in table.workflow.items():
-        yield ("workflow", role), constant, "constant", constants
+    for role, source in table.workflow.items():
+        if isinstance(source, str):
+            yield ("workflow", role), source, "constant", constants
     for name, model in models.items():
         if model.expect and model.expect.property is not None:
             checked = (*model.config.invariants, *model.config.properties)
@@ -222,8 +237,10 @@ def _references(
     for kind, names in kinds.items():
         for variable in [names] if isinstance(names, str) else names or ():
             yield ("variables", kind), variable, "variable", variables
-    for constant in (*table.explain.switches, *table.explain.poison_only):
+    for constant in table.explain.switches:
         yield ("explain",), constant, "constant", constants
+    for constant in (*table.explain.poison_only, *table.explain.inverted):
+        yield ("explain",), constant, "switch", table.explain.switches
     for number, part in enumerate(table.suite):
         yield ("suite", number), part.model, "model", models
 

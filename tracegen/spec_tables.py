@@ -6,7 +6,7 @@ engine does with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
@@ -14,7 +14,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from tracegen.trace import Step, ValuePath, ValuePathError
 from tracegen.values import from_python
 
-Cover = Literal["states", "transitions", "pairs", "paths", "walks", "counterexample"]
+Cover = Literal[
+    "states", "transitions", "pairs", "paths", "walks", "weighted", "simulation", "counterexample"
+]
 
 
 def _parsed_path(text: object) -> object:
@@ -85,7 +87,7 @@ class Action(Table):
     """How an action of the model is driven; see docs/driving.md."""
 
     kind: Literal["stimulus", "response"]
-    delivery: Literal["call", "branch", "kill"] | None = None
+    delivery: Literal["call", "branch", "kill", "race"] | None = None
     tester: Mapping[str, _ValuePath] = {}
     """Parameters that are ours to choose, and where the state after the step shows them."""
     system: Mapping[str, _ValuePath] = {}
@@ -99,6 +101,8 @@ class Action(Table):
     counts: str | None = None
     """The driven variable that a delivery adds 1 to."""
     poisoned: Poisoned | None = None
+    refusable: bool = False
+    """A system that refuses it, and shows nothing else for it, does what the reference does."""
 
     @property
     def params(self) -> Mapping[str, ValuePath]:
@@ -128,6 +132,14 @@ class Explain(Table):
 
     switches: Names = ()
     poison_only: Names = ()
+    inverted: Names = ()
+    """Of the switches: those whose fault is to be FALSE."""
+    titles: Mapping[str, str] = {}
+    """What a switch is called, or "reference"; by default its name without "Fault"."""
+
+    def settings(self, faults: Collection[str]) -> dict[str, bool]:
+        """The constants under which exactly these faults act."""
+        return {name: (name in faults) != (name in self.inverted) for name in self.switches}
 
 
 class SuitePart(Table):
@@ -146,7 +158,8 @@ class SpecTable(Table):
     point: Names = ()
     null: str | None = None
     observed: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_]+$")
-    workflow: Mapping[str, str] = {}
+    workflow: Mapping[str, str | int] = {}
+    """Role -> the constant that an adapter is handed, or a number."""
     models: Mapping[str, ModelTable]
     properties: Mapping[str, Property] = {}
     actions: Mapping[str, Action] = {}

@@ -1,4 +1,4 @@
-"""Running TLC: checking a model, dumping its state graph, simulating it.
+"""Running TLC: checking a model, dumping its state graph. (`tracegen.simulation` simulates.)
 
 How a run is kept apart, cached and judged is in `tracegen.run`; each function here takes the
 options of `RunOptions` besides its own.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Unpack
 
@@ -18,19 +18,15 @@ from tracegen.errors import MbtError
 from tracegen.graph import StateGraph
 from tracegen.module import Module
 from tracegen.outcome import Outcome
-from tracegen.output import parse_simulation
 from tracegen.run import OUT, CheckResult, Progress, Run, RunOptions
-from tracegen.values import Value
 
 __all__ = [
     "CheckResult",
     "Outcome",
     "Progress",
     "RunOptions",
-    "Simulation",
     "check",
     "dump",
-    "simulate",
     "state_graph",
 ]
 
@@ -93,37 +89,6 @@ def state_graph(
         if result.decided().outcome not in (Outcome.HOLDS, Outcome.BOUNDED):
             raise MbtError(result.reason)
         return result, read_dump(path)
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """Random behaviours of a model. TLC names no actions in them."""
-
-    result: CheckResult
-    behaviours: tuple[tuple[dict[str, Value], ...], ...]
-
-
-def simulate(
-    module: Path | Module,
-    config: Config,
-    *,
-    number: int,
-    depth: int,
-    seed: int,
-    deadlock: bool = False,
-    **run: Unpack[RunOptions],
-) -> Simulation:
-    """Run a number of random behaviours of at most `depth` states; equal seeds give equal ones.
-
-    A behaviour that violates a property ends the simulation and is in the result's counterexample.
-    Raises as `check`.
-    """
-    behaviours = ["-simulate", f"file={OUT}/behaviour,num={number}", "-depth", str(depth)]
-    options = ["-workers", "1", *behaviours, "-seed", str(seed), *_deadlock(config, deadlock)]
-    with Run(module, config, **run).done(options) as (result, folder):
-        files = sorted(folder.glob("behaviour_*"), key=lambda file: int(file.name.split("_")[2]))
-        texts = (file.read_text(encoding="utf-8") for file in files)
-        return Simulation(result, tuple(parse_simulation(text) for text in texts))
 
 
 def _search(config: Config, workers: int, fp: int, deadlock: bool) -> list[str]:

@@ -97,15 +97,29 @@ def find_tlc(option: str | Path | None = None) -> Tool:
     return Tool(path.absolute(), version, digest, origin)
 
 
-def find_apalache() -> Path | None:
-    """Apalache's launcher or jar: $APALACHE_JAR, $APALACHE_HOME, or the search path."""
+def find_apalache() -> Tool | None:
+    """Apalache's jar or launcher: $APALACHE_JAR, $APALACHE_HOME (the folder of a release), or
+    `apalache-mc` on the search path; None where nothing names one.
+
+    The digest is of the jar, of the launcher's own where it has one beside it. Raises ToolError
+    where the first of these that is given holds none. Which version it is, `tracegen.apalache`
+    asks it.
+    """
     if jar := os.environ.get("APALACHE_JAR"):
-        return Path(jar) if Path(jar).is_file() else None
-    if home := os.environ.get("APALACHE_HOME"):
-        launcher = Path(home) / "bin" / "apalache-mc"
-        return launcher if launcher.is_file() else None
-    found = shutil.which("apalache-mc")
-    return Path(found) if found else None
+        path, origin = Path(jar), "APALACHE_JAR"
+    elif home := os.environ.get("APALACHE_HOME"):
+        path, origin = Path(home) / "bin" / "apalache-mc", "APALACHE_HOME"
+    elif found := shutil.which("apalache-mc"):
+        path, origin = Path(found), "PATH"
+    else:
+        return None
+    if not path.is_file():
+        raise ToolError(f"{origin} says that Apalache is {path}, where there is no file")
+    if path.suffix != ".jar" and not os.access(path, os.X_OK):
+        raise ToolError(f"{origin} says that Apalache is {path}, which is neither jar nor program")
+    beside = path.resolve().parent.parent / "lib" / "apalache.jar"
+    code = beside if path.suffix != ".jar" and beside.is_file() else path
+    return Tool(path.absolute(), "unknown", _digest(code), origin)
 
 
 def _packaged(package: str, name: str) -> Path | None:

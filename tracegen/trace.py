@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +17,12 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from tracegen.encoding import from_json, to_json
 from tracegen.errors import MbtError
+from tracegen.files import written_whole
 from tracegen.graph import StateGraph
 from tracegen.parser import parse_value
-from tracegen.values import Function, Int, Str, Value, from_json, to_json
+from tracegen.values import Function, Int, Str, Value
 
 _NAME = re.compile(r"[A-Za-z0-9_]*[A-Za-z][A-Za-z0-9_]*")
 _KEY = re.compile(
@@ -161,17 +162,12 @@ def trace_of_path(
 
 
 def write_traces(path: Path, traces: Iterable[Trace]) -> None:
-    """Write traces as JSON lines, a trace a line; values in the encoding of `values.to_json`.
+    """Write traces as JSON lines, a trace a line; values in the encoding of `encoding.to_json`.
 
     The file appears whole or not at all.
     """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("w", encoding="ascii", newline="\n") as lines:
-            lines.writelines(f"{trace.line}\n" for trace in traces)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with written_whole(path) as lines:
+        lines.writelines(f"{trace.line}\n" for trace in traces)
 
 
 def read_traces(path: Path) -> list[Trace]:

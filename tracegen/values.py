@@ -15,8 +15,8 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from tracegen.errors import MbtError
 
@@ -34,11 +34,11 @@ _RESERVED = frozenset(_RESERVED_WORDS.split())
 # Sets that TLC prints by name, since it cannot enumerate them.
 _NAMED_SETS = frozenset({"Int", "Nat", "Real", "STRING"})
 
+# A sequence, a tuple, a record and a map are one thing to TLA+ and four to typed formats.
+Notation = Literal["[]", "#tup", "{}", "#map"]
+
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\f": "\\f", "\r": "\\r"}
 _ESCAPED = str.maketrans(_ESCAPES)
-
-# JSON readers that know only doubles keep integers up to here.
-_PLAIN_JSON = 2**53
 
 
 class ValueFormatError(MbtError):
@@ -187,8 +187,12 @@ class Function(Value):
 
     pairs: tuple[tuple[Value, Value], ...]
     """Arguments and their values, in the order of this module."""
+    notation: Notation | None = field(default=None, compare=False)
+    """How a file has it that it was read from, and no part of the value: see `encoding`."""
 
-    def __init__(self, pairs: Iterable[tuple[Value, Value]] = ()) -> None:
+    def __init__(
+        self, pairs: Iterable[tuple[Value, Value]] = (), notation: Notation | None = None
+    ) -> None:
         """Make a function of (argument, value) pairs.
 
         Raises ValueFormatError where an argument has two values.
@@ -198,6 +202,7 @@ class Function(Value):
             if ordered.setdefault(argument, value) != value:
                 raise ValueFormatError(f"a function cannot map {argument} to two values")
         object.__setattr__(self, "pairs", tuple(ordered.items()))
+        object.__setattr__(self, "notation", notation)
 
     def __len__(self) -> int:
         """The size of the domain."""
@@ -269,6 +274,18 @@ def function(pairs: Mapping[Value, Value] | Iterable[tuple[Value, Value]]) -> Fu
     return Function(pairs.items() if isinstance(pairs, Mapping) else pairs)
 
 
+def parts(value: Value) -> Iterator[Value]:
+    """The value itself and all values in it, at any depth."""
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        yield part
+        if isinstance(part, Set):
+            todo += part.items
+        elif isinstance(part, Function):
+            todo += (each for pair in part.pairs for each in pair)
+
+
 def is_identifier(name: str) -> bool:
     """Whether a name can stand in a module: TLA+'s form of identifiers, and not reserved."""
     return (
@@ -276,63 +293,6 @@ def is_identifier(name: str) -> bool:
         and name not in _RESERVED
         and not name.startswith(("WF_", "SF_"))
     )
-
-
-def to_json(value: Value) -> Any:
-    """A value in the encoding of the Informal Trace Format, Apalache's ADR 015, for `json.dumps`.
-
-    Integers are plain up to 2^53, {"#bigint": "..."} beyond; a record is an object, a sequence
-    {"#tup": [..]}, another function {"#map": [[argument, value], ..]}, a set {"#set": [..]}.
-    A model value is {"#model": "name"}, which is ours: the format has none.
-    """
-    match value:
-        case Bool(value=plain) | Str(value=plain):
-            return plain
-        case Int(value=number):
-            return number if abs(number) <= _PLAIN_JSON else {"#bigint": str(number)}
-        case ModelValue(name=name):
-            return {"#model": name}
-        case Set():
-            return {"#set": [to_json(item) for item in value]}
-        case Function() if value.is_seq:
-            return {"#tup": [to_json(item) for item in value.as_list()]}
-        case Function() if value.is_record:
-            return {_text(key): to_json(item) for key, item in value.items()}
-        case Function():
-            return {"#map": [[to_json(key), to_json(item)] for key, item in value.items()]}
-    raise TypeError(f"not a value: {value!r}")
-
-
-def from_json(obj: Any) -> Value:
-    """The value that parsed JSON stands for, in the encoding of `to_json`.
-
-    A plain list is a sequence, as in ITF. Raises ValueFormatError, which quotes what it is about.
-    """
-    try:
-        return _from_json(obj)
-    except RecursionError:
-        raise ValueFormatError("JSON nested too deeply for a TLA+ value") from None
-
-
-def _from_json(obj: Any) -> Value:
-    match obj:
-        case bool() | int() | str():
-            return from_python(obj)
-        case list():
-            return seq(map(_from_json, obj))
-        case dict() if not any(str(key).startswith("#") for key in obj):
-            return record({key: _from_json(item) for key, item in obj.items()})
-        case {"#set": list(items)} if len(obj) == 1:
-            return Set(map(_from_json, items))
-        case {"#tup": list(items)} if len(obj) == 1:
-            return seq(map(_from_json, items))
-        case {"#map": list(pairs)} if len(obj) == 1 and all(map(_is_pair, pairs)):
-            return Function((_from_json(key), _from_json(item)) for key, item in pairs)
-        case {"#bigint": str(digits)} if len(obj) == 1 and re.fullmatch(r"-?[0-9]{1,4000}", digits):
-            return Int(int(digits))
-        case {"#model": str(name)} if len(obj) == 1:
-            return ModelValue(name)
-    raise ValueFormatError(f"not the JSON of a TLA+ value: {_excerpt(obj)}")
 
 
 def from_python(obj: Any, null: Value | None = None) -> Value:
@@ -392,7 +352,3 @@ def _argument(pair: tuple[Value, Value]) -> tuple[Any, ...]:
 
 def _text(key: Value) -> str:
     return key.value if isinstance(key, Str) else str(key)
-
-
-def _is_pair(obj: Any) -> bool:
-    return isinstance(obj, list) and len(obj) == 2

@@ -5,12 +5,24 @@
 (***************************************************************************)
 EXTENDS Integers, Sequences
 
-CONSTANTS Items, Capacity, MaxPuts
+CONSTANTS
+    \* @type: Set(Str);
+    Items,
+    \* @type: Int;
+    Capacity,
+    \* @type: Int;
+    MaxPuts
 
 VARIABLES
-    given,  \* what was put in, in that order
-    taken,  \* what came out, in that order
-    size    \* how much is in it
+    \* what was put in, in that order
+    \* @type: Seq(Str);
+    given,
+    \* what came out, in that order
+    \* @type: Seq(Str);
+    taken,
+    \* how much is in it
+    \* @type: Int;
+    size
 
 vars == <<given, taken, size>>
 

