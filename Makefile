@@ -11,6 +11,7 @@ BIN := $(VENV)/bin
 MBT ?= $(BIN)/mbt
 READY := $(VENV)/.ready
 SPEC := specs/ResumeContract.tla
+GRIDS := table2 table3 table3-r8 r10 r11 parked indcheck
 
 setup: $(READY)
 
@@ -39,6 +40,9 @@ receipts: $(READY)
 
 nightly: $(READY) receipts
 	$(MBT) check $(SPEC) --model R8 --workers 2 --json > receipts/R8.json
+	for grid in $(GRIDS); do $(MBT) matrix specs/$$grid.grid.toml --slow --write || exit $$?; done
+	$(BIN)/python benchmarks/grid.py
+	$(BIN)/python benchmarks/tour.py
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/replay.py
 

@@ -10,6 +10,7 @@ may have written there.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from adapters.base import AdapterFault
@@ -43,14 +44,19 @@ class Place:
 
     def follow(self, saver: Any) -> Any:
         """Follow what a checkpointer puts, which is the run's own; return the checkpointer."""
-        put = saver.put
+        put, put_writes = saver.put, saver.put_writes
 
         def put_and_tell(config: Config, checkpoint: Any, *rest: Any) -> Any:
             written = put(config, checkpoint, *rest)
             self.move(checkpoint["id"])
             return written
 
-        saver.put = put_and_tell
+        def put_writes_and_tell(*arguments: Any) -> None:
+            put_writes(*arguments)
+            with self._moved:
+                self._moved.notify_all()
+
+        saver.put, saver.put_writes = put_and_tell, put_writes_and_tell
         return saver
 
     def move(self, identifier: str) -> None:
@@ -71,12 +77,25 @@ class Place:
         with self._moved:
             if self._notes.get("head") == identifier:
                 return  # which is stored: nothing becomes the head before it is
-            if not self._moved.wait_for(lambda: self._stored(identifier), self.LIMIT):
-                raise AdapterFault(f"a body is executed from checkpoint {identifier}, not stored")
+        self.until(lambda: self._stored(identifier), f"checkpoint {identifier}")
         self.move(identifier)
+
+    def until(self, stored: Callable[[], bool], what: str) -> None:
+        """Wait until what this process has under way is stored.
+
+        Raises:
+            AdapterFault: it was not in time.
+        """
+        with self._moved:
+            if not self._moved.wait_for(stored, self.LIMIT):
+                raise AdapterFault(f"a body is executed, and not stored yet is {what}")
 
     def _stored(self, identifier: str) -> bool:
         return self._saver.get_tuple(at_checkpoint(identifier)) is not None
+
+    def last(self) -> Any:
+        """The run's own last checkpoint, as the saver returns it."""
+        return self._saver.get_tuple(self.head())
 
     def newest(self) -> str | None:
         """The id of the thread's head, whoever wrote it."""

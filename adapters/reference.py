@@ -260,6 +260,10 @@ class Reference(ResumeAdapter):
             return self.stopped(parked=False)
         return self._go_on(self._decide(frontier))
 
+    def reopen(self) -> Any:
+        """A run that the store shows to wait still does; nothing has to be executed."""
+        return self.stopped(parked=True) if self.lineage()[-1].waiting else self.recover()
+
     def _decide(self, frontier: int) -> int:
         if self.faults & {"Replay", "PrefixReplay"}:
             return 1

@@ -15,7 +15,16 @@ from adapters.base import Adapter
 BUILT_IN = {
     "reference": "adapters.reference:Reference",
     "langgraph": "adapters.langgraph:LangGraph",
+    "langgraph-functional": "adapters.langgraph_functional:LangGraphFunctional",
+    "langgraph-remit": "adapters.langgraph_remit:LangGraphRemit",
     "crewai": "adapters.crewai:CrewAI",
+    "crewai-persist": "adapters.crewai_persist:CrewAIPersist",
+    "crewai-checkpoint": "adapters.crewai_checkpoint:CrewAICheckpoint",
+    "dbos": "adapters.dbos:DBOS",
+    "llamaindex": "adapters.llamaindex:LlamaIndex",
+    "pydantic-graph": "adapters.pydantic_graph:PydanticGraph",
+    "openai-agents": "adapters.openai_agents:OpenAIAgents",
+    "autogen": "adapters.autogen:AutoGen",
 }
 
 

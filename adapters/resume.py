@@ -110,6 +110,10 @@ class ResumeAdapter(Adapter):
         """Recover, in a process that never saw the run, from the durable store alone."""
         return self.recover()
 
+    def CrashWhileParked(self) -> Any:
+        """Find the parked run again, in a process that never saw it."""
+        return self.reopen()
+
     def RaceConsume(self, v: str) -> Any:
         """Answer the interrupt as a second consumer; this process is that consumer's."""
         return self.resume(v)
@@ -142,6 +146,10 @@ class ResumeAdapter(Adapter):
     def recover(self) -> Any:
         """Go on after a crash."""
         raise NotImplementedError
+
+    def reopen(self) -> Any:
+        """Say where a run stands that was killed while parked; by default recover it."""
+        return self.recover()
 
     # -- what can be seen --------------------------------------------------------------
 

@@ -124,7 +124,7 @@ def work(adapter_class: type[Adapter], end: socket.socket, context: dict[str, An
             process=context["process"],
             recovery=context["recovery"],
             branch=context["branch"],
-            services=context["services"],
+            services=context.get("services", {}),
         )
         worker = Worker(adapter_class, Channel(end), run)
         worker.serve()

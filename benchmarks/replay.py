@@ -136,7 +136,9 @@ def record_once(
 ) -> list[Recorded]:
     """Replay each trace once, unmeasured."""
     recorded = []
-    with Host(locate(system.adapter), spec.workflow_of(MODEL), conduct.options, limit=LIMIT_S) as host:
+    with Host(
+        locate(system.adapter), spec.workflow_of(MODEL), conduct.options, limit=LIMIT_S
+    ) as host:
         for number, trace in enumerate(traces):
             folder = host.folder / f"run-{number}"
             folder.mkdir()

@@ -193,14 +193,19 @@ class _Walk:
         rearmed = asked and run.answer is not None
         self.note(index, part, action, {}, poison=poison, folded=rearmed and self.re_answers)
         if rearmed:
-            run.facts.append("re-armed")
-        if rearmed and self.re_answers and run.answer is not None:
+            self.answer_again(index, frontier)
+        self.ended = run.at in {"refused", "failed"}
+
+    def answer_again(self, index: int | None, frontier: int) -> None:
+        """Give a system that asks again after consumption the same answer again (rule 9)."""
+        run = self.run
+        run.facts.append("re-armed")
+        if self.re_answers and run.answer is not None:
             name, params = run.answer
             run.pending.append(Event("reanswer", value=_value(params)))
-            run.pending.append(Event("exec", task, frontier))
+            run.pending.append(Event("exec", run.gate, frontier))
             run.take(self.settle(self.process.call(name, params), index))
             self.note(index, "re-answer", self.progress_action, {})
-        self.ended = run.at in {"refused", "failed"}
 
     def release(self, poison: bool = False) -> Report:
         if self.exhausted():
@@ -216,16 +221,20 @@ class _Walk:
             self.run.facts.append("went on without end")
         return self.releases <= 0
 
+    def approach(self, report: Report, index: int | None) -> Report:
+        """Let an answer come up to the gated task's gate, past those of the tasks before it."""
+        while report["at"] == "held" and report["task"] < self.run.gate and not self.ended:
+            self.run.take(report)
+            self.advance(index, "catch-up")
+            report = self.run.report
+        return report
+
     def settle(self, report: Report, index: int | None) -> Report:
         """Let an answer pass the gates up to the gated task's own (rule 6)."""
-        while report["at"] == "held" and report["task"] <= self.run.gate and not self.ended:
-            if report["task"] == self.run.gate:
-                self.run.report = report
-                report = self.release()
-            else:
-                self.run.take(report)
-                self.advance(index, "catch-up")
-                report = self.run.report
+        report = self.approach(report, index)
+        while report["at"] == "held" and report["task"] == self.run.gate and not self.ended:
+            self.run.report = report
+            report = self.approach(self.release(), index)
         return report
 
     def note(
@@ -249,6 +258,7 @@ class _Walk:
         run, action, before = self.run, self.spec.actions[name], self.run.at
         report = self.process.call(name, params)
         if action.answers:
+            report = self.approach(report, index)
             self.bring_racers(index, report)
             report = self.settle(report, index)
         refused = report["at"] == "refused"
@@ -379,6 +389,8 @@ class _Walk:
             run.pending.append(Event("recover", task=task, frontier=durable, store=store))
         run.drive(self.spec.actions[name], params, None)
         self.note(index, "step", name, params)
+        if run.at == "parked" and run.answer is not None:
+            self.answer_again(index, run.frontier)
 
     @property
     def stored(self) -> set[str]:

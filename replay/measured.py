@@ -19,7 +19,7 @@ from replay.receipts import receipt_name
 from tracegen.errors import MbtError
 from tracegen.grid import Cell, Grid, Row
 
-_GRAVITY = ("violated", "holds", "not observed", "not provoked", "not judged")
+GRAVITY = ("violated", "holds", "not observed", "not provoked", "not judged")
 """Of what several replays came to the first is said, as of the parts of one."""
 
 
@@ -50,7 +50,7 @@ def _measured(
     ]
     if not found:
         return None
-    verdict = min(found, key=_GRAVITY.index)
+    verdict = min(found, key=GRAVITY.index)
     return {"verdict": verdict, "adapter": adapter, "receipts": [name for name, _ in receipts]}
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from replay.compare import Model
-from tracegen.errors import MachineryError
+from tracegen.errors import MachineryError, MbtError
 from tracegen.spec import Spec
 from tracegen.tlc import Outcome, RunOptions, state_graph
 
@@ -31,6 +31,7 @@ class Models:
         """Return the graph at the bounds of a model, under exactly these switches.
 
         Raises:
+            MbtError: the space is too large to be held.
             MachineryError: the checker did not explore the whole space.
         """
         key = (name, faults)
@@ -42,6 +43,11 @@ class Models:
         return self._models[key]
 
     def _make(self, name: str, faults: frozenset[str]) -> Model:
+        if self.spec.models[name].slow:
+            raise MbtError(
+                f"{self.spec.path.name}: the state graph of {name} is too large to be held, and "
+                "without it nothing can be compared; walk a model with smaller bounds"
+            )
         self._on_run(f"{name} under {', '.join(sorted(faults)) or 'no fault'}")
         config = self.spec.models[name].config.with_constants(self.spec.explain.settings(faults))
         result, graph = state_graph(self.spec.path, config, **self._checker)

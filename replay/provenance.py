@@ -38,6 +38,7 @@ def provenance(
     spec: Spec,
     adapter: type[Adapter],
     reference: str,
+    options: Mapping[str, str],
     tools: Tools,
     apalache: Tool | None = None,
     *,
@@ -47,6 +48,7 @@ def provenance(
 
     Args:
         reference: MODULE:CLASS or FILE.py:CLASS of the adapter; a file has its digest taken.
+        options: every option of the adapter.
         apalache: where the traces came from, if not from TLC.
     """
     where = Path(reference.rpartition(":")[0])
@@ -69,6 +71,7 @@ def provenance(
             **({"Apalache": apalache.digest} if apalache else {}),
         },
         "processes": "fresh interpreters" if fresh else "forked from a host that only imported",
+        "unsupported": adapter.unsupported(options),
     }
 
 
@@ -88,6 +91,8 @@ def volatile(
         "command": list(arguments),
         "jobs": jobs,
         "python": sys.version,
+        # Which host, without its name: two receipts of one time are not of two hosts.
+        "host": hashlib.sha256(platform.node().encode()).hexdigest()[:16],
         "platform": platform.platform(),
         "cores": os.cpu_count(),
         "java": str(tools.java.path),

@@ -19,7 +19,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -37,6 +37,8 @@ LONGEST_NAME = 160
 SECOND_PASS = "second.jsonl"
 STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
 MANIFEST = "MANIFEST"
+GRIDS = "matrix/*.json"
+"""Receipts of grids (`tracegen.matrix`), a file each, below the folder of receipts."""
 
 
 def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,13 +278,30 @@ def _manifest_lock(root: Path) -> Iterator[None]:
 
 
 def _enter(root: Path, folder: Path) -> None:
-    """Put a receipt's stable files into the manifest, in the form of sha256sum(1)."""
-    entries = read_manifest(root)
+    """Put a receipt's stable files into the manifest, in place of those it had."""
     prefix = f"{folder.relative_to(root).as_posix()}/"
-    entries = {path: digest for path, digest in entries.items() if not path.startswith(prefix)}
-    for name in STABLE:
-        if (folder / name).exists():
-            entries[prefix + name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    entries = {
+        path: digest for path, digest in read_manifest(root).items() if not path.startswith(prefix)
+    }
+    files = [folder / name for name in STABLE if (folder / name).exists()]
+    _write_manifest(root, entries | _digests(root, files))
+
+
+def enter_file(root: Path, file: Path) -> None:
+    """Put a stable file that is a receipt by itself, that of a grid, into the manifest."""
+    with _manifest_lock(root):
+        _write_manifest(root, read_manifest(root) | _digests(root, [file]))
+
+
+def _digests(root: Path, files: Sequence[Path]) -> dict[str, str]:
+    return {
+        file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in files
+    }
+
+
+def _write_manifest(root: Path, entries: Mapping[str, str]) -> None:
+    """In the form of sha256sum(1)."""
     staged = root / f".{MANIFEST}.{os.getpid()}"
     staged.write_text("".join(f"{entries[path]}  {path}\n" for path in sorted(entries)))
     staged.replace(root / MANIFEST)
@@ -325,7 +344,7 @@ def broken_entries(root: Path) -> list[str]:
     entries = read_manifest(root)
     found = {
         path.relative_to(root).as_posix()
-        for name in STABLE
+        for name in (*STABLE, GRIDS)
         for path in root.rglob(name)
         if not any(part.startswith(".") for part in path.relative_to(root).parts)
     }

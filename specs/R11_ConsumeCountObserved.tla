@@ -16,13 +16,14 @@ RecHistOf(log) == Seen!RecHistOf(log)
 ConsumeCountOf(log) == Cardinality(Seen!Of(log, {"consume", "race"}))
 RaceUsedOf(log) == Seen!Of(log, {"race"}) /= {}
 
-Raced(log) ==
+\* What a stray resume consumes is in no event, so only a race tests the count.
+ProvokedRace(log) ==
     \E i \in Seen!Of(log, {"consume"}), j \in Seen!Of(log, {"race", "race refused"}) : i < j
 
 ProvokedPC(log) == Seen!ProvokedPC(log)
-ProvokedEO(log) == Seen!ProvokedEO(log) \/ Raced(log)
+ProvokedEO(log) == Seen!ProvokedEO(log) \/ ProvokedRace(log)
 ProvokedFD(log) == Seen!ProvokedFD(log)
 ProvokedCV(log) == Seen!ProvokedCV(log)
-ProvokedCO(log) == Seen!ProvokedCO(log) \/ Raced(log)
+ProvokedCO(log) == Seen!ProvokedCO(log) \/ ProvokedRace(log)
 ProvokedRD(log) == Seen!ProvokedRD(log)
 =============================================================================

@@ -38,8 +38,9 @@ def hosts(adapter, framework):
 class Run:
     """One run, its processes and where it stands; `at`, `task` and `seen` are the last report's."""
 
-    def __init__(self, hosted):
+    def __init__(self, hosted, services=None):
         self.host, numbers = hosted
+        self.services = services or {}
         self.folder = self.host.folder / f"run-{next(numbers)}"
         self.folder.mkdir()
         self.notes = {}
@@ -49,10 +50,9 @@ class Run:
 
     def spawn(self, **context):
         self.processes += 1
+        place = {"folder": str(self.folder), "services": self.services, "notes": self.notes}
         context = {"recovery": 0, "branch": 0} | context
-        return self.host.fork(
-            {"folder": str(self.folder), "notes": self.notes, "process": self.processes, **context}
-        )
+        return self.host.fork({**place, "process": self.processes, **context})
 
     def take(self, report):
         self.report = report

@@ -93,6 +93,8 @@ def test_a_parked_run_survives_a_kill(host_of):
 def test_a_kill_in_the_gated_task_leaves_nothing_to_resume(host_of):
     """The pending row is deleted before the method that listens to the answer runs."""
     run = Run(host_of()).park().call("Consume", v="v1")
+    assert (run.at, run.task, run.seen["waiting"]) == ("held", 2, True)  # loaded, not yet taken
+    run.go()
     assert (run.at, run.task, run.seen["waiting"]) == ("held", 2, False)
     run.kill()
     run.call("Consume", v="v1")
@@ -116,3 +118,19 @@ def test_the_workflow_is_the_models(host_of, tasks, gate):
     run.consume("v1").finish()
     assert [task for task, _, _ in run.effects()] == list(range(1, tasks + 1))
     assert run.effects()[gate - 1] == (gate, "v1", 1)
+
+
+def test_a_second_consumer_writes_into_the_flows_own_history(host_of):
+    """Both loaded the question: both fire, and the last to write is what the flow restores."""
+    run = Run(host_of()).park().call("Consume", v="v1")
+    racer = run.spawn()
+    report = racer.call("RaceConsume", {"v": "v2"})
+    assert (run.at, run.task, report["at"], report["task"]) == ("held", 2, "held", 2)
+    run.until(3)
+    while report["task"] == 2:
+        report = racer.ask({"op": "release", "poison": False})
+    racer.kill()
+    run.seen = run.process.ask({"op": "observe"})["observed"]
+    assert [c["task"] for c in run.seen["ckpts"]] == [1, 2, 2]
+    assert run.seen["consumedVal"] == "v2"
+    assert [value for task, value, _ in run.effects() if task == 2] == ["v1", "v2"]

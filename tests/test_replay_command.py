@@ -327,3 +327,12 @@ def test_a_path_that_leads_nowhere_is_told_with_its_file(queue):
     done = mbt("replay", "BoundedQueue.tla", "--adapter", "python_queue.py:PythonQueue", cwd=queue)
     assert done.returncode == 2
     assert "BoundedQueue.toml: a parameter's path leads nowhere: given[-1].kye" in done.stderr
+
+
+def test_a_model_too_large_to_hold_is_refused_before_anything_is_explored(tmp_path):
+    traces = tmp_path / "r8.jsonl"
+    words = ("--cover", "simulation", "--count", "2", "--depth", "6", "-o", str(traces))
+    assert mbt("traces", SPEC, "--model", "R8", *words).returncode == 0
+    done = replay(tmp_path, "--traces", str(traces))
+    assert done.returncode == 2
+    assert "the state graph of R8 is too large to be held" in done.stderr

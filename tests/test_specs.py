@@ -271,3 +271,35 @@ def test_the_invariant_is_not_that_of_a_faulty_machine(run):
     assert "IndInv" in result.violated
     (found,) = result.counterexamples
     assert [b.action for _, b in pairwise(found.states)][-1] == "CrashRecover"
+
+
+# ------------------------------------------------------- ResumeContractScaled
+
+SMALL = {"NTasks": 3, "IP": 2, "Values": "{v1, v2}", "MaxResumes": 2, "MaxExtraResumes": 1}
+
+
+@pytest.mark.parametrize(
+    ("fault", "crashes", "invariant", "states"),
+    [  # Table III
+        (None, 1, "ForkDeterminism", None),
+        ("FaultReplay", 1, "ConsumeOnce", 7),
+        ("FaultForkIgnore", 1, "ForkDeterminism", 5),
+        ("FaultInvalidPersist", 1, "CheckpointValidity", 5),
+        ("FaultNondetRecovery", 2, "RecoveryDeterminism", 4),
+        ("FaultDoubleConsume", 1, "ConsumeOnce", 6),
+        ("FaultPrefixReplay", 2, "EffectExactlyOnce", 4),
+        ("FaultReplay", 1, "ForkDeterminism", None),
+    ],
+)
+def test_exchanging_values_changes_no_verdict_and_no_depth(
+    checker, fault, crashes, invariant, states
+):
+    config = read_config(SPECS / "ResumeContractScaled_R8.cfg").with_invariants(invariant)
+    config = config.with_constants({**SMALL, "MaxCrashes": crashes})
+    if fault:
+        config = config.with_constants({fault: True})
+    result = check(SPECS / "ResumeContractScaled.tla", config, **checker)
+    assert result.states == states
+    assert result.outcome is (Outcome.VIOLATED_INVARIANT if states else Outcome.HOLDS)
+    if not fault:
+        assert result.distinct < 59  # what R0 has without the exchange

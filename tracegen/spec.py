@@ -8,14 +8,11 @@ checked and dumped.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from tracegen.cfg import Config, read_config
 from tracegen.errors import MbtError
@@ -34,7 +31,7 @@ from tracegen.spec_tables import (
     Table,
     Variables,
 )
-from tracegen.tomlplace import line_of
+from tracegen.tomltable import Place, place_of, read_table
 from tracegen.trace import ValuePath
 from tracegen.values import Value, to_python
 
@@ -172,41 +169,26 @@ def _spec(module: Module, table: SpecTable, models: Mapping[str, Model]) -> Spec
 
 
 def _from_toml(path: Path, module: Module) -> Spec:
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = SpecTable.model_validate(_frozen(tomllib.loads(text)))
-    except OSError as error:
-        raise SpecError(f"cannot read {path}: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
-        reason, _, where = str(error).rpartition(" (at line ")
-        line = f":{where.partition(',')[0]}" if reason else ""
-        raise SpecError(f"{path}{line}: not TOML: {error}") from None
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: not a text file: {error.reason}") from None
-    except ValidationError as error:
-        raise SpecError(_first_problem(path, text, error)) from None
+    table, text = read_table(path, SpecTable, _TABLES, SpecError)
     models = {}
     for name, model in table.models.items():
         config = path.parent / model.cfg
         if not config.is_file():
-            where = _at(path, text, ("models", name, "cfg"))
-            raise SpecError(f"{where}: models.{name}.cfg: there is no file {config}")
+            where = place_of(path, text, ("models", name, "cfg"))
+            raise SpecError(f"{where}: there is no file {config}")
         models[name] = Model(name, model.title, read_config(config), model.expect, model.slow)
     for place, name, what, known in _references(table, models, module):
         if name not in known:
             raise SpecError(
-                f"{_at(path, text, place)}: {'.'.join(map(str, place))}: no {what} {name!r} "
+                f"{place_of(path, text, place)}: no {what} {name!r} "
                 f"(known: {', '.join(known) or 'none'})"
             )
     return _spec(module, table, models)
 
 
-_Place = tuple[str | int, ...]
-
-
 def _references(
     table: SpecTable, models: Mapping[str, Model], module: Module
-) -> Iterable[tuple[_Place, str, str, Iterable[str]]]:
+) -> Iterable[tuple[Place, str, str, Iterable[str]]]:
     """Every name that has to be known somewhere else: its place, itself, what it is, the known."""
     constants, variables = module.constants, module.variables
     definitions = sorted(module.definitions)
@@ -245,18 +227,6 @@ def _references(
         yield ("suite", number), part.model, "model", models
 
 
-def _first_problem(path: Path, text: str, error: ValidationError) -> str:
-    errors = error.errors(include_url=False)
-    # A key that is misspelt is missing too; the first says more.
-    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")
-    place: _Place = first["loc"]
-    message = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
-        known = ", ".join(_known_keys(place[:-1]))
-        message = f"unknown key{f' (known: {known})' if known else ''}"
-    return f"{_at(path, text, place)}: {'.'.join(map(str, place))}: {message}"
-
-
 _TABLES: Mapping[str, type[Table]] = {
     "models": ModelTable,
     "properties": Property,
@@ -267,20 +237,3 @@ _TABLES: Mapping[str, type[Table]] = {
     "expect": Expect,
     "poisoned": Poisoned,
 }
-
-
-def _known_keys(place: _Place) -> list[str]:
-    table = next((_TABLES[str(part)] for part in reversed(place) if part in _TABLES), SpecTable)
-    return [entry.alias or name for name, entry in table.model_fields.items()]
-
-
-def _at(path: Path, text: str, place: _Place) -> str:
-    line = line_of(text, place)
-    return f"{path}:{line}" if line else str(path)
-
-
-def _frozen(data: object) -> object:
-    """The same with tuples for lists."""
-    if isinstance(data, dict):
-        return {key: _frozen(value) for key, value in data.items()}
-    return tuple(map(_frozen, data)) if isinstance(data, list) else data

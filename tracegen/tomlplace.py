@@ -22,7 +22,7 @@ def line_of(text: str, keys: Keys) -> int | None:
     nearest, depth = None, 0
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
-            here = table = _parts(header[2])
+            here = table = _inside(_parts(header[2]), tables)
             if header[1] == "[[":
                 here = table = (*table, tables[table])
                 tables[table[:-1]] += 1
@@ -35,6 +35,19 @@ def line_of(text: str, keys: Keys) -> int | None:
         if shared > depth:
             nearest, depth = number, shared
     return nearest
+
+
+def _inside(
+    table: tuple[str | int, ...], tables: Counter[tuple[str | int, ...]]
+) -> tuple[str | int, ...]:
+    """The name of a table, with the place of the last one in each array of tables around it."""
+    *around, name = table
+    place: tuple[str | int, ...] = ()
+    for part in around:
+        place = (*place, part)
+        if tables[place]:
+            place = (*place, tables[place] - 1)
+    return (*place, name)
 
 
 def _parts(dotted: str) -> tuple[str | int, ...]:

@@ -132,7 +132,7 @@ def matrix(
         wrong += receipt_differences(grid, receipt, other, name)
     ending = _ending(results, time.monotonic() - started, [*others])
     if write:
-        write_receipt(kept, receipt)
+        _write(receipts, kept, receipt)
         ending += f"\nreceipt: {kept}"
     if beside is not None:
         entries = zip(receipt["cells"], beside, strict=True)
@@ -161,6 +161,13 @@ def _chosen(grid: Grid, labels: Sequence[str], slow: bool) -> list[Cell]:
     if not cells:
         raise MbtError(f"all of {grid.path} is slow; run it with --slow, or a row of it with --row")
     return cells
+
+
+def _write(root: Path, path: Path, receipt: Receipt) -> None:
+    from replay.receipts import enter_file  # as slow to load
+
+    write_receipt(path, receipt)
+    enter_file(root, path)
 
 
 def _measured(grid: Grid, cells: Sequence[Cell], receipts: Path) -> list[dict[str, Any] | None]:

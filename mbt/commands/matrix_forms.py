@@ -67,18 +67,18 @@ def screen(receipt: Receipt) -> Table:
 def markdown(receipt: Receipt) -> str:
     """A heading, a table and the legend."""
     headings, rows = _table(receipt)
-    lines = [_piped(headings), f"|{'---|' * len(headings)}", *map(_piped, rows)]
+    lines = [piped(headings), f"|{'---|' * len(headings)}", *map(piped, rows)]
     return "\n".join([f"**{receipt['title']}**", "", *lines, "", f"{legend(receipt)}."])
 
 
 def latex(receipt: Receipt) -> str:
     """A tabular environment; the marks need amssymb."""
     headings, rows = _table(receipt)
-    body = [" & ".join(map(_escaped, row)) + r" \\" for row in (headings, *rows)]
+    body = [" & ".join(map(escaped, row)) + r" \\" for row in (headings, *rows)]
     about = (receipt["title"], legend(receipt), "needs the package amssymb")
     return "\n".join(
         [
-            *(f"% {_escaped(line)}" for line in about),
+            *(f"% {escaped(line)}" for line in about),
             rf"\begin{{tabular}}{{{'l' * len(headings)}}}",
             r"\hline",
             body[0],
@@ -146,9 +146,11 @@ def _style(text: str) -> str:
     return next((style for mark, style in reversed(_STYLES.items()) if mark in text), "")
 
 
-def _piped(cells: Sequence[str]) -> str:
+def piped(cells: Sequence[str]) -> str:
+    """A row of a table in Markdown."""
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Text for LaTeX."""
     return "".join(_LATEX.get(sign, sign) for sign in text)

@@ -193,7 +193,8 @@ def replay(
             )
         apalache = symbolic.tool if symbolic else None
         content = summary(
-            found, provenance(spec, adapter, reference, run["tools"], apalache, fresh=fresh)
+            found,
+            provenance(spec, adapter, reference, options, run["tools"], apalache, fresh=fresh),
         )
         defaults = {name: option.default for name, option in adapter.options.items()}
         folder = write_receipt(
