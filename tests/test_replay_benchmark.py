@@ -49,7 +49,8 @@ def test_a_bare_side_that_does_something_else_is_no_measurement(benchmark):
     system = benchmark.SYSTEMS["langgraph"]
     adapter = benchmark.load_adapter(benchmark.locate(system.adapter))
     options = {name: option.default for name, option in adapter.options.items()}
-    (entry,) = benchmark.record_once(spec, traces[:1], system, options, "kill")
+    conduct = benchmark.Conduct.of(adapter, options)
+    (entry,) = benchmark.record_once(spec, traces[:1], system, conduct)
     script = benchmark.script_of(entry.record)
 
     def answered_otherwise(act: Act) -> Act:
