@@ -60,6 +60,10 @@ class CrewAI(PersistedFlow):
         self.enter(self.gated)
         return self.go(lambda: flow.resume(v))
 
+    def reopen(self) -> Any:
+        """A flow whose question is stored still waits."""
+        return self.stopped(parked=True) if self.pending() else self.recover()
+
     def fork(self, v: str) -> Any:
         """Answer the question on this branch's copy of the database."""
         return self.resume(v)
