@@ -15,6 +15,7 @@ import specs
 from replay.measured import GRAVITY
 from replay.receipts import MANIFEST, broken_entries
 from replay.rows import ROWS, Receipt, Row, unlisted
+from replay.studies import audit_studies
 from tracegen.errors import MbtError
 
 SPECS = Path(specs.__file__).parent
@@ -30,7 +31,7 @@ def audit_receipts(root: Path, rows: Sequence[Row]) -> list[str]:
             problems += _receipt(row)
         except MbtError as error:
             problems.append(f"{root / ROWS}: {row.name}: {error}")
-    return [*problems, *_grids(root)]
+    return [*problems, *_grids(root), *audit_studies(root)]
 
 
 def line_of(path: Path, text: str) -> str:

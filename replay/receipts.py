@@ -37,8 +37,8 @@ LONGEST_NAME = 160
 SECOND_PASS = "second.jsonl"
 STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
 MANIFEST = "MANIFEST"
-GRIDS = "matrix/*.json"
-"""Receipts of grids (`tracegen.matrix`), a file each, below the folder of receipts."""
+SINGLE = ("matrix/*.json", "studies/*.json")
+"""Receipts that are a file each: of grids (`tracegen.matrix`) and of `replay.studies`."""
 
 
 def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:
@@ -236,7 +236,7 @@ def write_receipt(
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".receipt-", dir=root))
     try:
-        (staging / "receipt.json").write_text(_readable(content) + "\n")
+        (staging / "receipt.json").write_text(readable(content) + "\n")
         with (staging / "runs.jsonl").open("w") as lines:
             for result in (*replay.parts, *replay.second_pass):
                 for record in result.records:
@@ -258,14 +258,14 @@ def write_receipt(
     return target
 
 
-def _readable(value: Any, depth: int = 4, indent: str = "") -> str:
-    """JSON with a line an entry down to a depth, and what is deeper in one line."""
+def readable(value: Any, depth: int = 4, indent: str = "") -> str:
+    """Return JSON with a line an entry down to a depth, and what is deeper in one line."""
     inside = indent + " "
     if depth and isinstance(value, dict) and value:
-        rows = (f"{json.dumps(k)}: {_readable(v, depth - 1, inside)}" for k, v in value.items())
+        rows = (f"{json.dumps(k)}: {readable(v, depth - 1, inside)}" for k, v in value.items())
         return "{\n" + ",\n".join(inside + row for row in rows) + f"\n{indent}}}"
     if depth and isinstance(value, list) and any(isinstance(item, dict) for item in value):
-        rows = (_readable(item, depth - 1, inside) for item in value)
+        rows = (readable(item, depth - 1, inside) for item in value)
         return "[\n" + ",\n".join(inside + row for row in rows) + f"\n{indent}]"
     return json.dumps(value, ensure_ascii=False)
 
@@ -288,7 +288,7 @@ def _enter(root: Path, folder: Path) -> None:
 
 
 def enter_file(root: Path, file: Path) -> None:
-    """Put a stable file that is a receipt by itself, that of a grid, into the manifest."""
+    """Put a stable file that is a receipt by itself (`SINGLE`) into the manifest."""
     with _manifest_lock(root):
         _write_manifest(root, read_manifest(root) | _digests(root, [file]))
 
@@ -344,7 +344,7 @@ def broken_entries(root: Path) -> list[str]:
     entries = read_manifest(root)
     found = {
         path.relative_to(root).as_posix()
-        for name in (*STABLE, GRIDS)
+        for name in (*STABLE, *SINGLE)
         for path in root.rglob(name)
         if not any(part.startswith(".") for part in path.relative_to(root).parts)
     }
