@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from adapters.autogen_team import INPUT, KINDS, USER, Teams
 from adapters.base import Option, Run
 from adapters.resume import RE_ANSWER, STRAY, ResumeAdapter
+from adapters.stores import Read, Tampering, drop, put
 
 #: What is new each time, and what no run goes on from.
 PASSING = {"id", "created_at", "models_usage", "metadata"}
@@ -35,6 +36,7 @@ class AutoGen(ResumeAdapter):
 
     distributions: ClassVar[tuple[str, ...]] = ("autogen-agentchat", "autogen-core", "autogen-ext")
     extra: ClassVar[str | None] = "autogen"
+    volatile: ClassVar[tuple[str, ...]] = ("waiting", "consumedVal", "outcome")
     options: ClassVar[Mapping[str, Option]] = {
         "team": Option(
             "assistant",
@@ -57,9 +59,39 @@ class AutoGen(ResumeAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "load_state": lambda self: self.loop.run_until_complete(self.put_out()),
+    }
+
     # The framework, as `prepare` found it, and the adapter of this process.
     _teams: ClassVar[Teams]
     _here: ClassVar[AutoGen]
+
+    @classmethod
+    def tamperings(cls, options: Mapping[str, str]) -> Mapping[str, Tampering]:
+        """What `save_state` returned, saved as JSON, without the caller's own reading of it."""
+        graph = options["team"] == "graph"
+        agents = "agent_states"
+        manager = (agents, "GraphManager" if graph else "RoundRobinGroupChatManager")
+        agent, thread = "agent" if options["team"] == "assistant" else "t2", "message_thread"
+        following = "ready" if graph else "next_speaker_index"
+        nobody: Any = ["nobody"] if graph else 99
+        first: Any = ["t1"] if graph else 0
+        forms = {
+            "type unknown": put("Nothing", "type"),
+            "version unknown": put("99", "version"),
+            "no agent left": put({}, agents),
+            "an agent missing": drop(agents, agent),
+            "field of another type": put("x", *manager, "current_turn"),
+            "message's type unknown": put("Nothing", *manager, thread, 0, "type"),
+            "output of another type": put("x", *manager, thread, -1, "content", "output"),
+            "completed task 2 removed": drop(*manager, thread, -1),
+            "next speaker is nobody": put(nobody, *manager, following),
+            "next speaker missing": drop(*manager, following),
+        }
+        if agent != "agent":  # else there is one who speaks
+            forms["next speaker t1, which is done"] = put(first, *manager, following)
+        return forms
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
@@ -131,6 +163,11 @@ class AutoGen(ResumeAdapter):
             return self.stopped(parked=True)
         return self._go(self.file, None)
 
+    def reopen(self) -> Any:
+        """A team whose newest state waits for the user still does; it is not run before."""
+        waits = self.file.exists() and _waiting(_said(self._newest()))
+        return self.stopped(parked=True) if waits else self.recover()
+
     def _go(self, file: Path | None, task: Any) -> Any:
         """Make a team, load a state if there is one, and run until it hands off or is complete.
 
@@ -170,6 +207,18 @@ class AutoGen(ResumeAdapter):
         return super().anonymous(text.partition("\nTraceback:")[0])
 
     # -- what can be seen --------------------------------------------------------------
+
+    async def put_out(self) -> Any:
+        """What the tasks put out, by a team that loaded the newest state; None without one."""
+        if not self.file.exists():
+            return None
+        team = self._teams.new(each_turn=False)
+        await team.load_state(self._newest())
+        return [c["output"] for c in _completions(_said(await team.save_state()))]
+
+    def store_file(self) -> Path:
+        """The newest state."""
+        return self.file
 
     def _newest(self) -> dict[str, Any]:
         return json.loads(self.file.read_text()) if self.file.exists() else {}

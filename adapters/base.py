@@ -16,10 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
+from adapters.barrier import OPERATION, Barrier
+from adapters.calls import Calls
 from adapters.channel import Channel, Closed
 from adapters.ledger import Ledger, Row
+from adapters.stores import Read, Tampering
 
-At = Literal["held", "parked", "complete", "failed", "refused"]
+At = Literal["held", "idle", "parked", "complete", "failed", "refused"]
 T = TypeVar("T")
 
 
@@ -55,6 +58,13 @@ class AdapterFault(Exception):
     """The adapter itself did something wrong; never a finding about the system."""
 
 
+def gated_tasks(workflow: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the tasks that ask, in order: role `gate` names the one, role `gates` several."""
+    if "gates" in workflow:
+        return tuple(sorted(workflow["gates"]))
+    return (workflow["gate"],) if "gate" in workflow else ()
+
+
 @dataclass
 class Run:
     """What an adapter is given of the run that it drives.
@@ -69,6 +79,9 @@ class Run:
         recovery: ordinal of the recovery that this process is to make, 0 where none.
         branch: 0 for the primary run, k in the process of the k-th fork.
         services: addresses of the servers that the adapter asked for, by name.
+        observes: whether its reports say what `observe` returns; where they do not, {}.
+        barrier: what the adapter puts its framework's persistence behind, where each of its
+            operations is a point to be killed at; None in every other run.
     """
 
     folder: Path
@@ -79,9 +92,13 @@ class Run:
     recovery: int = 0
     branch: int = 0
     services: Mapping[str, str] = field(default_factory=dict)
+    observes: bool = True
+    barrier: Barrier | None = field(default=None, repr=False)
     _channel: Channel | None = field(default=None, repr=False)
     _ledger: Ledger | None = field(default=None, repr=False)
     _answer: Callable[[dict[str, Any]], dict[str, Any]] | None = field(default=None, repr=False)
+    _calls: Calls | None = field(default=None, repr=False)
+    _pauses: bool = field(default=False, repr=False)
     fault: BaseException | None = field(default=None, repr=False)
 
     def gate(self, task: int) -> Mapping[str, Any]:
@@ -89,14 +106,28 @@ class Run:
 
         Returns:
             The driver's word with the release: `poison` is true where the task's output is to
-            break the schema.
+            break the schema, `pause` where the body is to be held again behind its next effect.
 
         Raises:
             CrashedHere: the driver crashes the run here, by exception.
         """
+        if self.barrier is not None:  # where bodies are not what a run is killed in
+            with self.barrier.lock:
+                return {}
+        word = self._hold({"op": "observe"}, {"at": "held", "task": task})
+        self._pauses = bool(word.get("pause"))
+        return word
+
+    def stop(self, kind: str, name: str) -> None:
+        """Stop here, as at a gate, at a point of the barrier."""
+        asked = {"op": "holdings" if kind == OPERATION else "notes"}
+        self._hold(asked, {"at": "stopped", "kind": kind, "name": name})
+
+    def _hold(self, asked: dict[str, Any], where: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Tell the driver where the run is, and what it asks, until it lets go."""
         assert self._channel is not None and self._answer is not None
         with self.ours():
-            message: dict[str, Any] = {"op": "observe"}
+            message = asked
             while message["op"] != "release":
                 if message["op"] == "crash":
                     raise CrashedHere
@@ -105,7 +136,7 @@ class Run:
                 # Outside of whatever context the framework has set up for the body that stands
                 # here: what is asked meanwhile must not be mistaken for a part of it.
                 answer = contextvars.Context().run(self._answer, message)
-                self._channel.send(answer | {"at": answer.get("at") or "held", "task": task})
+                self._channel.send({**answer, **where, "at": answer.get("at") or where["at"]})
                 try:
                     message = self._channel.receive()
                 except Closed:
@@ -114,12 +145,16 @@ class Run:
 
     def effect(self, task: int, value: str | None = None) -> None:
         """Fire a task's effect: one row in the ledger, durable when this returns."""
-        with self.ours():
+        guarded = self.barrier.effect(task) if self.barrier else contextlib.nullcontext()
+        with self.ours(), guarded:
             if not isinstance(task, int) or isinstance(task, bool):
                 raise AdapterFault(f"an effect of task {task!r}, which is no number")
             if self._ledger is None:
                 self._ledger = Ledger(self.folder / "ledger.db")
             self._ledger.append(Row(self.branch, task, value, self.process))
+        if self._pauses:  # the driver wants to see it here, between its effect and its end
+            self._pauses = False
+            self._hold({"op": "observe"}, {"at": "held", "task": task})
 
     @contextlib.contextmanager
     def ours(self) -> Iterator[None]:
@@ -146,8 +181,14 @@ class Adapter:
     distributions: ClassVar[tuple[str, ...]] = ()
     #: The extra of tla-mbt that installs them.
     extra: ClassVar[str | None] = None
+    #: Variables that the system itself shows from memory, before its store has them.
+    volatile: ClassVar[tuple[str, ...]] = ()
+    #: What `observe` returns beside variables of the model: kept in the receipt, not compared.
+    beside: ClassVar[tuple[str, ...]] = ()
     #: The concrete forms that a user can choose from.
     options: ClassVar[Mapping[str, Option]] = {}
+    #: The framework's own calls that read a run, by name: functions of the adapter.
+    reads: ClassVar[Mapping[str, Read]] = {}
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -181,6 +222,11 @@ class Adapter:
         """Actions that this system takes in one go: observed action -> the model's path."""
         return {}
 
+    @classmethod
+    def tamperings(cls, options: Mapping[str, str]) -> Mapping[str, Tampering]:
+        """What can be done to a store that is the caller's file, by name; none where it is not."""
+        return {}
+
     def start(self) -> str | None:
         """Begin the run, up to its first quiescent point."""
         return None
@@ -191,7 +237,10 @@ class Adapter:
         What cannot be seen is left out. Values are None, booleans, integers, strings, lists
         and dictionaries with string keys.
         """
-        raise NotImplementedError(f"{type(self).__name__} has no observe()")
+        raise AdapterFault(
+            f"{type(self).__name__} has no observe(); add `def observe(self)`, which returns the "
+            "model's variables that can be seen, by name (docs/adapters.md)"
+        )
 
     def store_digest(self) -> str | None:
         """Return a digest of the durable state that a recovery would read, without ids and times.
@@ -199,6 +248,27 @@ class Adapter:
         None where the store cannot be read.
         """
         return None
+
+    def holdings(self) -> Any:
+        """Return what the store holds, as JSON without ids and times: what was made durable.
+
+        It is asked where the barrier stops a process, and of a process that recovers from what
+        another one left. An adapter with it puts its persistence behind `run.barrier`.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no holdings()")
+
+    def store_file(self) -> Path:
+        """The caller's file that the next recovery reads, where there are `tamperings`."""
+        raise NotImplementedError(f"{type(self).__name__} has no store_file()")
+
+    def tamper(self, form: str) -> None:
+        """Tamper with the caller's file, in the form that `tamperings` names."""
+        file = self.store_file()
+        text = file.read_text()
+        changed = self.tamperings(self.run.options)[form](text)
+        if changed == text:
+            raise AdapterFault(f"tampering {form!r} changed nothing")
+        file.write_text(changed)
 
     def close(self) -> None:
         """Let go of what `start` and the actions opened."""
@@ -209,8 +279,11 @@ class Adapter:
         Every call that a step consists of goes through here. Errors from elsewhere are the
         adapter's own and end the replay without a verdict.
         """
+        if self.run._calls is None:
+            self.run._calls = Calls(self.run.folder)
         try:
-            return call()
+            with self.run._calls.during(call):
+                return call()
         except (CrashedHere, Refused, AdapterFault):
             raise
         except Exception as error:

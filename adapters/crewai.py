@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from adapters.base import Option
 from adapters.crewai_persist import PersistedFlow
 from adapters.resume import RE_ANSWER, STRAY
+from adapters.stores import Read
 
 
 class CrewAI(PersistedFlow):
@@ -34,6 +35,12 @@ class CrewAI(PersistedFlow):
     """
 
     options: ClassVar[Mapping[str, Option]] = {**RE_ANSWER, **STRAY}
+    reads: ClassVar[Mapping[str, Read]] = {
+        **PersistedFlow.reads,
+        "load_pending_feedback": lambda self: _asked(
+            self.persistence.load_pending_feedback(self.run.notes["flow"])
+        ),
+    }
 
     @property
     def parked(self) -> Path:
@@ -98,3 +105,8 @@ def _copy(source: Path, target: Path) -> None:
     ):
         copy.execute("PRAGMA synchronous=OFF")  # outlives processes, not machines
         original.backup(copy)
+
+
+def _asked(pending: Any) -> Any:
+    """What the tasks had put out when a question was stored; None where none is pending."""
+    return pending and pending[0]["done"]

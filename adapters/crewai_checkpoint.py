@@ -8,13 +8,17 @@ it, in threads beside the flow.
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters.base import AdapterFault, Option, Run
+from adapters.crewai_barrier import holdings, put_behind, put_provider_behind
 from adapters.crewai_flow import GATE, GATES, FlowAdapter, without_gate, without_id
 from adapters.resume import RE_ANSWER, STRAY
+from adapters.stores import Read, Tampering, drop, put, truncated
 
 #: The event that says that a method completed.
 FINISHED = "method_execution_finished"
@@ -46,9 +50,12 @@ class CrewAICheckpoint(FlowAdapter):
       overwrites the fields that are about to be restored with those of an empty flow.
     - A flow made by `from_pending` has no method completed but the one that asked.
 
-    Notes: `flow`, the id of the flow; `parked`, the checkpoint that forks start from.
+    Notes: `flow`, the id of the flow; `parked`, the checkpoint that forks start from; `tampered`,
+    the one that was tampered with.
     """
 
+    volatile: ClassVar[tuple[str, ...]] = ("outcome",)
+    beside: ClassVar[tuple[str, ...]] = ("flushed",)
     options: ClassVar[Mapping[str, Option]] = {
         "on_events": Option(
             FINISHED,
@@ -70,6 +77,10 @@ class CrewAICheckpoint(FlowAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "Flow.from_checkpoint": lambda self: self.checkpoints_there() and self.load().state.done,
+    }
+
     _bus: ClassVar[Any]
     _config: ClassVar[Any]
     _answers: ClassVar[Any]
@@ -80,16 +91,44 @@ class CrewAICheckpoint(FlowAdapter):
         return super().unsupported(options) | without_gate(options)
 
     @classmethod
-    def attach(cls) -> None:
+    def tamperings(cls, options: Mapping[str, str]) -> Mapping[str, Tampering]:
+        """The JSON file of a checkpoint."""
+        flow = ("entities", 0)
+        completed, state = (*flow, "checkpoint_completed_methods"), (*flow, "checkpoint_state")
+        return {
+            "truncated": truncated,
+            "version unknown": put("99", "crewai_version"),
+            "type unknown": put("nothing", *flow, "entity_type"),
+            "no flow left": put([], "entities"),
+            "state emptied": put({}, *state),
+            "output of another type": put("x", *state, "done"),
+            "completed methods of another type": put("t1", *completed),
+            "completed methods emptied": put([], *completed),
+            "completed t2 removed": put(["t1"], *completed),
+            "completed t9, which is no method": put(["t1", "t2", "t9"], *completed),
+            "completed methods missing": drop(*completed),
+        }
+
+    @classmethod
+    def attach(cls, options: Mapping[str, str]) -> None:
         """Import what checkpoints need; the configuration is each instance's own."""
         from crewai.events.event_bus import crewai_event_bus
-        from crewai.flow.persistence.factory import set_flow_persistence_factory
         from crewai.state import checkpoint_listener
         from crewai.state.checkpoint_config import CheckpointConfig
         from crewai.state.runtime import RuntimeState
 
         cls._bus, cls._config = crewai_event_bus, CheckpointConfig
-        cls._answers = staticmethod(set_flow_persistence_factory)
+        if "restore_from" not in CheckpointConfig.model_fields:
+            # On 1.14.1 `from_checkpoint` takes a path, and a configuration is a TypeError.
+            raise AttributeError(
+                "CheckpointConfig has no field restore_from",
+                name="restore_from",
+                obj=CheckpointConfig,
+            )
+        if options["answer"] == "feedback":  # without it (1.14.3) there is nowhere to ask
+            from crewai.flow.persistence.factory import set_flow_persistence_factory
+
+            cls._answers = staticmethod(set_flow_persistence_factory)
         # Once here, and not in each process: what writes checkpoints, and the schema of one.
         assert checkpoint_listener
         RuntimeState(root=[]).model_dump(mode="json")
@@ -104,7 +143,9 @@ class CrewAICheckpoint(FlowAdapter):
         self._others: list[Any] = []
         # Where flows that were given no persistence, restored ones among them, put a question.
         self.persistence: Any = self._persistence(str(run.folder / "crewai.db"))
-        self._answers(lambda: self.persistence)
+        put_behind(run.barrier, self.persistence)
+        if run.options["answer"] == "feedback":
+            self._answers(lambda: self.persistence)
 
     def flush(self) -> bool:
         """Wait until the bus's handlers have written what they are to write."""
@@ -169,7 +210,9 @@ class CrewAICheckpoint(FlowAdapter):
         """The configuration under which the run writes checkpoints."""
         events = self.run.options["on_events"]
         on_events = ["*"] if events == "all" else [events]
-        return self._config(location=str(self.location), on_events=on_events, **more)
+        config = self._config(location=str(self.location), on_events=on_events, **more)
+        put_provider_behind(self.run.barrier, config.provider)
+        return config
 
     def make(self, call: Callable[[], Any]) -> Any:
         """Make an instance of the flow, beside another one where the option says so."""
@@ -206,8 +249,23 @@ class CrewAICheckpoint(FlowAdapter):
                 }
         return sorted(self._read.values(), key=lambda checkpoint: checkpoint["at"])
 
+    def load(self) -> Any:
+        """A flow restored from the newest checkpoint."""
+        return self._workflow.from_checkpoint(self._config(restore_from=self.newest()))
+
+    def store_file(self) -> Path:
+        """The newest checkpoint, which is noted: a caller knows it without reading it again."""
+        self.run.notes["tampered"] = self.newest()
+        return Path(self.run.notes["tampered"])
+
+    def checkpoints_there(self) -> bool:
+        """Whether there is a checkpoint."""
+        return any((self.location / "main").glob("*.json"))
+
     def newest(self) -> str:
-        """The address of the newest checkpoint."""
+        """The address of the newest checkpoint, or of the one that was tampered with."""
+        if "tampered" in self.run.notes:
+            return str(self.run.notes["tampered"])
         return str(self.checkpoints()[-1]["location"])
 
     def pending(self) -> bool:
@@ -241,6 +299,12 @@ class CrewAICheckpoint(FlowAdapter):
         bare = [{**flow, "state": without_id(flow["state"])} for flow in flows]
         return {"flows": bare, "pending": self.pending()}
 
+    def holdings(self) -> Any:
+        """Of each checkpoint what it was written at, and what the database of questions holds."""
+        with closing(sqlite3.connect(self.run.folder / "crewai.db", timeout=60)) as rows:
+            asked = holdings(rows)
+        return {"checkpoints": [point["trigger"] for point in self.checkpoints()], **asked}
+
 
 def _in_turn(bus: Any) -> None:
     """Have a flow go on only when the handlers of the event that it emitted came to their end."""
@@ -260,9 +324,16 @@ def _of_flow(entity: Mapping[str, Any]) -> dict[str, Any]:
     """What a checkpoint says of one instance, without what differs from run to run."""
     return {
         "completed": sorted(entity.get("checkpoint_completed_methods") or ()),
-        "outputs": [entry["method"] for entry in entity.get("checkpoint_method_outputs") or ()],
+        "outputs": [_method_of(entry) for entry in entity.get("checkpoint_method_outputs") or ()],
         "state": entity.get("checkpoint_state") or {},
     }
+
+
+def _method_of(output: Any) -> str:
+    """The method that an entry is of: up to 1.14.7 it is the bare output, a task's own number."""
+    if isinstance(output, Mapping):
+        return str(output["method"])
+    return f"t{output}" if isinstance(output, int) else GATE
 
 
 def _number(method: str) -> int:

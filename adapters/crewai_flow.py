@@ -134,14 +134,15 @@ class FlowAdapter(ResumeAdapter):
         cls._state = create_model("State", __base__=FlowState, **fields)
         cls._workflow = type(flow)("Workflow", (flow[cls._state],), {**plain, **methods})
         cls._persistence, cls._asked = SQLiteFlowPersistence, HumanFeedbackPending
-        cls.attach()
-        # Once here, and not in each process: the flow's definition, and the tables that rich
-        # loads to print what CrewAI prints when a flow parks.
-        cls._workflow.flow_definition()
+        cls.attach(options)
+        # Once here, and not in each process: the flow's definition (which 1.14.3 has not), and
+        # the tables that rich loads to print what CrewAI prints when a flow parks.
+        if hasattr(cls._workflow, "flow_definition"):
+            cls._workflow.flow_definition()
         Console(file=io.StringIO()).print(Panel("⏳ :zzz:"))
 
     @classmethod
-    def attach(cls) -> None:
+    def attach(cls, options: Mapping[str, str]) -> None:
         """Attach to the flow's class what keeps its progress."""
 
     def __init__(self, run: Any) -> None:

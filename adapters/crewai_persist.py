@@ -11,12 +11,15 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters.base import Option, Run
+from adapters.crewai_barrier import holdings, put_behind
 from adapters.crewai_flow import GATE, GATES, FlowAdapter, without_gate, without_id
 from adapters.resume import RE_ANSWER, STRAY
+from adapters.stores import Read
 
 
 class PersistedFlow(FlowAdapter):
@@ -27,19 +30,29 @@ class PersistedFlow(FlowAdapter):
     it stores.
     """
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "load_state": lambda self: _done(self.persistence.load_state(self.run.notes["flow"])),
+    }
+
+    _decorated: ClassVar[Any]
+
     @classmethod
-    def attach(cls) -> None:
+    def attach(cls, options: Mapping[str, str]) -> None:
         """Persist the flow; a run's process brings its database."""
         from crewai.flow.persistence import persist
 
-        # What a flow is constructed with goes before what its class is decorated with.
-        persist(cls._persistence(":memory:"))(cls._workflow)
+        # What a flow is constructed with goes before what its class is decorated with; up to
+        # CrewAI 1.14.7 states are stored by the latter all the same.
+        cls._decorated = cls._persistence(":memory:")
+        persist(cls._decorated)(cls._workflow)
 
     def __init__(self, run: Run) -> None:
         """Open the database."""
         super().__init__(run)
         path = self.database()
         self.persistence: Any = self._persistence(str(path))
+        self._decorated.db_path = str(path)
+        put_behind(run.barrier, self.persistence)
         # CrewAI runs methods in threads, and a gate answers from the one it is reached in.
         self._rows = sqlite3.connect(
             path, isolation_level=None, timeout=60, check_same_thread=False
@@ -92,6 +105,10 @@ class PersistedFlow(FlowAdapter):
         """The states as they were stored."""
         return {"states": [[name, without_id(state)] for name, state in self.history()]}
 
+    def holdings(self) -> Any:
+        """The methods whose states are stored, and those that asked and were not answered."""
+        return holdings(self._rows)
+
     def close(self) -> None:
         """Close the connection that observes."""
         self._rows.close()
@@ -104,7 +121,8 @@ class CrewAIPersist(PersistedFlow):
     restores the state and begins at the first method: an answer, a recovery and a stray alike.
     With `answer=none` the gated task needs no answer; nothing is then consumed, forked or raced
     for. A fork is `kickoff(restore_from_state_id=...)`, which gives the flow's *newest* state to
-    a flow with a new id: there is no address for the state at the gate. Observes pc, frontier,
+    a flow with a new id: there is no address for the state at the gate. Releases without that
+    parameter (1.14.3 is one) cannot be prepared but with `answer=none`. Observes pc, frontier,
     consumedVal, ckpts, outcome; that a flow waits, `@persist` does not show.
 
     Notes: `flow`, the id of the flow.
@@ -125,6 +143,14 @@ class CrewAIPersist(PersistedFlow):
         """Without a gate there is nothing to answer."""
         return super().unsupported(options) | without_gate(options)
 
+    @classmethod
+    def attach(cls, options: Mapping[str, str]) -> None:
+        """See that a flow can be forked, where forks will be asked for."""
+        super().attach(options)
+        kickoff, fork = cls._workflow.kickoff, "restore_from_state_id"
+        if options["answer"] != "none" and fork not in signature(kickoff).parameters:
+            raise AttributeError(f"Flow.kickoff has no parameter {fork}", name=fork, obj=kickoff)
+
     def resume(self, v: str) -> Any:
         """Kick the flow off again with its id, the answer among the inputs."""
         flow = self.flow()
@@ -135,3 +161,8 @@ class CrewAIPersist(PersistedFlow):
         """Kick a new flow off from the newest state of this one."""
         flow, source = self.flow(), self.run.notes["flow"]
         return self.go(lambda: flow.kickoff(inputs={"answer": v}, restore_from_state_id=source))
+
+
+def _done(state: Mapping[str, Any] | None) -> Any:
+    """What the tasks put out, by a stored state; None where there is none."""
+    return state and state["done"]

@@ -14,7 +14,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from adapters.base import AdapterFault, Option, Refused, Run
+from adapters.dbos_barrier import holdings, put_behind
 from adapters.resume import STRAY, ResumeAdapter
+from adapters.stores import Read
 
 #: What is sent to the gate, and the step that sends word of it: asked once, whatever recovers.
 TOPIC, ASK = "gate", "ask"
@@ -24,6 +26,7 @@ AROUND = {ASK, RECV, TIMER}
 PATIENCE = 7 * 24 * 3600.0
 #: A queue of the forks' own, which is looked at more often than DBOS's, and by nobody else.
 FORKS = "forks"
+LOOKED_AT = 0.05  # seconds
 
 
 class Unread(Exception):
@@ -39,7 +42,8 @@ class DBOS(ResumeAdapter):
     is reported as a refusal of the kind `Unread`. DBOS has no schema but that an output can be
     serialised. Observes pc, frontier, waiting, consumedVal, ckpts, outcome, all from
     `list_workflow_steps` and the status. DBOS starts threads when it is launched, so it is
-    launched in the processes of runs alone.
+    launched in the processes of runs alone. On 3.4 the forks' queue is declared by each process
+    that takes from it, and not when the workflow is registered.
     """
 
     distributions: ClassVar[tuple[str, ...]] = ("dbos",)
@@ -60,6 +64,13 @@ class DBOS(ResumeAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "get_status": lambda self: self._status(),
+        "list_workflow_steps": lambda self: [
+            output for name, output in self._steps() if name not in AROUND
+        ],
+    }
+
     #: Seconds between looks at a workflow that nothing holds, and how many looks there may be.
     PAUSE, LOOKS = 0.01, 5000
 
@@ -68,6 +79,7 @@ class DBOS(ResumeAdapter):
     _client: ClassVar[Any]
     _workflow_id: ClassVar[Any]
     _workflow: ClassVar[Any]
+    _declares: ClassVar[bool] = False  # the queue, each time DBOS is launched
     _here: ClassVar[DBOS]
 
     @classmethod
@@ -98,7 +110,10 @@ class DBOS(ResumeAdapter):
 
         cls._workflow = staticmethod(dbos.DBOS.workflow(name="workflow")(run))
         cls._dbos, cls._client, cls._workflow_id = dbos.DBOS, dbos.DBOSClient, dbos.SetWorkflowID
-        dbos.Queue(FORKS, polling_interval_sec=0.05)
+        try:
+            dbos.Queue(FORKS, polling_interval_sec=LOOKED_AT)
+        except dbos.error.DBOSException:  # in 3.4 it is the database that holds a queue
+            cls._declares = True
 
         # What is written outlives the process, which is what gets killed here, not the machine.
         @event.listens_for(Engine, "connect")
@@ -112,7 +127,9 @@ class DBOS(ResumeAdapter):
         self.workflow = f"fork-{run.branch}" if run.branch else "run"
         self.store = f"sqlite:///{run.folder / 'dbos.db'}"
         # Taken by a body: nobody looks meanwhile whether the workflow parked or ended.
-        self._held = threading.RLock()
+        self._held = run.barrier.lock if run.barrier else threading.RLock()
+        if run.barrier is not None:
+            put_behind(run.barrier)
         self._launched = False
         self._opened: Any = None
 
@@ -208,6 +225,8 @@ class DBOS(ResumeAdapter):
         self.system(lambda: self._dbos(config=config))
         self._dbos.listen_queues([FORKS] if self.run.branch else [])
         self.system(self._dbos.launch)
+        if self.run.branch and self._declares:
+            self.system(lambda: self._dbos.register_queue(FORKS, polling_interval_sec=LOOKED_AT))
 
     def _send(self, v: str) -> None:
         self.system(lambda: self.client.send(self.workflow, v, TOPIC))
@@ -258,6 +277,10 @@ class DBOS(ResumeAdapter):
         """The status and the steps; not when the timer ends, nor how often it was recovered."""
         steps = [[name, None if name == TIMER else output] for name, output in self._steps()]
         return {"status": self._status(), "steps": steps}
+
+    def holdings(self) -> Any:
+        """What the system database holds of the run, read beside DBOS."""
+        return holdings(self.run.folder / "dbos.db")
 
     def close(self) -> None:
         """Close the connections of the client; DBOS's threads end with the process."""

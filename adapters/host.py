@@ -17,23 +17,44 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
+from adapters.calls import call_under_way
 from adapters.channel import Channel, ChannelError, Closed, Silent
-from adapters.offline import QUIET, forbid_network
+from adapters.offline import ATTEMPTS, QUIET, attempts, forbid_network
 
 START_LIMIT = 180.0  # seconds: an import that takes longer hangs
+LAST_LINES = 5  # of what a process printed, in the report of its failure
 
 
 class HostError(Exception):
     """The machinery failed: a process hung, died unasked, or spoke rubbish. Never a verdict."""
 
 
+class Unprepared(HostError):
+    """The adapter could not be prepared: an error of its own, against what is installed."""
+
+
+class Threaded(HostError):
+    """Preparing the adapter started threads, which no fork has."""
+
+
 class MissingFramework(Exception):
-    """The framework is not installed."""
+    """The framework is not installed, or lacks what the adapter imports.
+
+    Attributes:
+        error: the type of the error.
+        owners: distributions that the module which was not found, or lacked a name, is of.
+    """
+
+    def __init__(self, message: str, error: str, owners: Sequence[str]) -> None:
+        super().__init__(message)
+        self.error = error
+        self.owners = tuple(owners)
 
 
 class Process:
@@ -63,21 +84,18 @@ class Process:
             self._channel.send(message)
             report = self._channel.receive(self._limit)
         except Silent as error:
-            raise HostError(f"{self._what(message)} did not come back: {error}") from error
+            raise self._failure(message, f"did not come back: {error}") from error
         except Closed as error:
             status = self._end(None)
-            raise HostError(
-                f"{self._what(message)} died unasked (wait status {status}); {self._tail()}"
-            ) from error
+            raise self._failure(message, f"died unasked (wait status {status})") from error
         except ChannelError as error:
-            raise HostError(f"{self._what(message)} spoke rubbish: {error}") from error
+            raise self._failure(message, f"spoke rubbish: {error}") from error
         if (report.get("number"), report.get("sender")) != (self._sent, self.pid):
-            raise HostError(
-                f"{self._what(message)} was answered by another process or out of turn: "
-                "did a body fork?"
+            raise self._failure(
+                message, "was answered by another process or out of turn: did a body fork?"
             )
         if report.get("fault"):
-            raise HostError(f"{self._what(message)} failed: {report['fault']}; {self._tail()}")
+            raise self._failure(message, f"failed: {report['fault']}")
         return report
 
     def call(self, action: str, params: Mapping[str, Any]) -> dict[str, Any]:
@@ -103,19 +121,37 @@ class Process:
             self._status = self._host.reap(self.pid, signal_number)
         return self._status
 
-    def _what(self, message: dict[str, Any]) -> str:
-        return f"process {self.ordinal} of the run, told to {message.get('action', message['op'])},"
+    def _failure(self, message: dict[str, Any], what: str) -> HostError:
+        """Which process and call it was, what it was told, and its last output."""
+        told = message.get("action", message["op"])
+        call = call_under_way(self._log.parent, self.pid)
+        inside = f"; it was in the call {call}" if call else ""
+        return HostError(
+            f"process {self.ordinal} of the run, told to {told}, {what}{inside}; "
+            f"{_last_words(self._log)}"
+        )
 
-    def _tail(self) -> str:
-        try:
-            lines = self._log.read_text(errors="replace").strip().splitlines()
-        except OSError:
-            lines = []
-        return f"it last printed: {lines[-1][:300]}" if lines else "it printed nothing"
+
+def _last_words(log: Path) -> str:
+    try:
+        lines = log.read_text(errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    if not lines:
+        return "it printed nothing"
+    return "it last printed:" + "".join(f"\n  {line[:300]}" for line in lines[-LAST_LINES:])
 
 
 class Host:
-    """The driver's side of a host; a context manager."""
+    """The driver's side of a host; a context manager.
+
+    Attributes:
+        prepared: which machines the adapter tried to reach while it was prepared.
+    """
+
+    #: What `fork` returns.
+    kind: ClassVar[type[Process]] = Process
+    prepared: Sequence[str] = ()
 
     def __init__(
         self,
@@ -125,6 +161,7 @@ class Host:
         *,
         fresh: bool = False,
         limit: float = 60.0,
+        interpreter: Path | None = None,
     ) -> None:
         """Name what to host; `with` starts it.
 
@@ -134,7 +171,10 @@ class Host:
             options: the adapter's options, each with its choice.
             fresh: start every process of a run as a new interpreter instead of a fork.
             limit: seconds within which a process has to come back from a step.
+            interpreter: the Python of another environment to run it in, by default ours. Of
+                this environment it is then given what an adapter imports of mbt, and no more.
         """
+        self._interpreter = interpreter
         self._hello = {
             "adapter": adapter,
             "workflow": dict(workflow),
@@ -156,10 +196,21 @@ class Host:
         environment |= QUIET
         environment |= {"HOME": self._home.name, "TMPDIR": self._home.name}
         environment["PYTHONUNBUFFERED"] = "1"  # last words are worth having
+        if self._interpreter is not None:
+            environment.pop("VIRTUAL_ENV", None)
+            environment["PYTHONPATH"] = os.pathsep.join(
+                [
+                    str(_importable(Path(self._home.name))),
+                    *filter(None, [os.environ.get("PYTHONPATH")]),
+                ]
+            )
         self._log = Path(self._home.name) / "host.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "adapters.host", str(theirs.fileno())],
+                [
+                    str(self._interpreter or sys.executable),
+                    *("-P", "-m", "adapters.host", str(theirs.fileno())),
+                ],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -175,13 +226,19 @@ class Host:
             raise
         if "missing" in self.hello:
             self.close()
-            raise MissingFramework(self.hello["missing"])
+            raise MissingFramework(self.hello["missing"], self.hello["error"], self.hello["owners"])
+        if "unprepared" in self.hello:
+            self.close()
+            raise Unprepared(
+                f"adapter {self._hello['adapter']} cannot be prepared: {self.hello['unprepared']}"
+            )
         if self.hello["threads"] > 1 and not self._hello["fresh"]:
             self.close()
-            raise HostError(
+            raise Threaded(
                 f"preparing {self._hello['adapter']} started threads, which a fork does not have; "
                 "start every process fresh instead (--fresh)"
             )
+        self.prepared = self.attempts()
         return self
 
     def __exit__(
@@ -191,6 +248,25 @@ class Host:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Distribution -> version in the host's environment, of what the adapter names."""
+        return dict(self.hello["versions"])
+
+    @property
+    def pid(self) -> int:
+        """Its process id, which is that of its session as well."""
+        return self._process.pid
+
+    @property
+    def adapter(self) -> str:
+        """The adapter, short: FILE.py:CLASS without its folder, or MODULE:CLASS."""
+        return str(self._hello["adapter"]).rpartition("/")[2]
+
+    def attempts(self) -> list[str]:
+        """Which machines it and the processes of runs tried to reach so far."""
+        return attempts(self.folder / ATTEMPTS)
 
     @property
     def folder(self) -> Path:
@@ -216,14 +292,8 @@ class Host:
             answer = self._exchange({"op": "fork", **context}, descriptor=theirs.fileno())
         finally:
             theirs.close()
-        return Process(
-            self,
-            answer["pid"],
-            ours,
-            context["process"],
-            Path(context["folder"]) / "log.txt",
-            self._limit,
-        )
+        log = Path(context["folder"]) / "log.txt"
+        return self.kind(self, answer["pid"], ours, context["process"], log, self._limit)
 
     def reap(self, pid: int, signal_number: int | None) -> int:
         """Signal a process of a run, where asked to, and wait until it is gone.
@@ -248,11 +318,19 @@ class Host:
                 self._channel.send(message, descriptor=descriptor)
                 return self._channel.receive(limit or self._limit)
         except ChannelError as error:
-            lines = self._log.read_text(errors="replace").strip().splitlines()
-            said = f"; it last printed: {lines[-1][:300]}" if lines else ""
             raise HostError(
-                f"the host of {self._hello['adapter']} is gone: {error}{said}"
+                f"the host of adapter {self.adapter} is gone: {error}; {_last_words(self._log)}"
             ) from error
+
+
+def _importable(home: Path) -> Path:
+    """A folder for PYTHONPATH with the packages that adapters import, and nothing beside them."""
+    folder = home / "packages"
+    folder.mkdir()
+    ours = Path(__file__).resolve().parent
+    for package in (ours, ours.with_name("mbt")):
+        (folder / package.name).symlink_to(package, target_is_directory=True)
+    return folder
 
 
 class _Server:
@@ -320,17 +398,25 @@ def main() -> None:
     A driver that goes, however it goes, closes the channel, and with it ends the host. (The
     kernel's parent-death signal would come when the driver's *thread* goes.)
     """
-    from adapters.registry import UnknownAdapter
+    from adapters.registry import UnknownAdapter, owners_of, versions_of
 
-    forbid_network()
+    forbid_network(Path(os.environ["HOME"]) / ATTEMPTS)
     control = Channel(socket.socket(fileno=int(sys.argv[1])))
     hello = control.receive()
     try:
         server = _Server(control, hello)
-    except (ImportError, UnknownAdapter) as error:
-        control.send({"missing": str(error)})
+    except Exception as error:
+        cause = (isinstance(error, UnknownAdapter) and error.__cause__) or error
+        owners = owners_of(cause)
+        kind = type(cause).__name__
+        if owners or isinstance(error, ImportError | UnknownAdapter):
+            control.send({"missing": str(error), "error": kind, "owners": owners})
+        else:
+            traceback.print_exc()
+            control.send({"unprepared": f"{kind}: {error}"})
         return
-    control.send({"threads": len(list(Path("/proc/self/task").iterdir()))})
+    threads = len(list(Path("/proc/self/task").iterdir()))
+    control.send({"threads": threads, "versions": versions_of(server.adapter)})
     server.serve()
 
 

@@ -11,17 +11,27 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from adapters.base import Option, Run
+from adapters.langgraph_barrier import Submissions, put_behind
 from adapters.langgraph_savers import DISTRIBUTIONS, SAVER, Savers, services
 from adapters.langgraph_thread import THREAD, Config, Place, at_checkpoint
 from adapters.resume import RE_ANSWER, STRAY, ResumeAdapter
+from adapters.stores import Read
 
 #: The channel on which a pending interrupt is written, and the key under which a call returns it.
 INTERRUPT = "__interrupt__"
 
 
-def _asked(state: Any) -> list[str]:
-    """The ids of the interrupts that a public state shows."""
-    return [interrupt.id for task in state.tasks for interrupt in task.interrupts]
+ROUTE = Option(
+    "command",
+    ("command", "replay", "update-state"),
+    "how a fork is made at the interrupt's checkpoint: a second Command(resume) there;"
+    " invoke(None) there, then a resume on the thread; update_state there, then a resume",
+)
+
+
+def _asked(state: Any) -> list[Any]:
+    """The interrupts that a public state shows."""
+    return [interrupt for task in state.tasks for interrupt in task.interrupts]
 
 
 class LangGraphCalls(ResumeAdapter):
@@ -30,7 +40,8 @@ class LangGraphCalls(ResumeAdapter):
     Store: SQLite, PostgreSQL, or memory. Crash: SIGKILL, in memory an exception.
 
     Notes: `head`, the checkpoint that the run's own processes wrote last; `interrupt`, the one
-    at which it parked first; `asked`, the id of the interrupt at which it parked last.
+    at which it first parked at its last gate; `asked`, the id of the interrupt at which it parked
+    last.
     """
 
     distributions: ClassVar[tuple[str, ...]] = DISTRIBUTIONS
@@ -42,12 +53,7 @@ class LangGraphCalls(ResumeAdapter):
             ("resume", "resubmit"),
             "the recovery call: invoke(None), which continues, or the original input once more",
         ),
-        "route": Option(
-            "command",
-            ("command", "replay", "update-state"),
-            "how a fork is made at the interrupt's checkpoint: a second Command(resume) there;"
-            " invoke(None) there, then a resume on the thread; update_state there, then a resume",
-        ),
+        "route": ROUTE,
         "address": Option(
             "auto",
             ("auto", "thread", "address"),
@@ -63,6 +69,12 @@ class LangGraphCalls(ResumeAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "get_state": lambda self: self.told(self.graph.get_state(self.reading(THREAD))),
+        "get_state_history": lambda self: [
+            self.told(state) for state in self.graph.get_state_history(self.reading(THREAD))
+        ],
+    }
     #: The original input of a run.
     INPUT: ClassVar[Any]
 
@@ -81,10 +93,10 @@ class LangGraphCalls(ResumeAdapter):
             importlib.import_module(f"langchain_core.tracers.{tracer}")
         cls._interrupt, cls._command = staticmethod(interrupt), Command
         cls._savers = Savers(options)
-        cls._compiled = cls.build(workflow)
+        cls._compiled = cls.build(workflow, options)
 
     @classmethod
-    def build(cls, workflow: Mapping[str, Any]) -> Any:
+    def build(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> Any:
         """Return the workflow, a runnable without a checkpointer."""
         raise NotImplementedError
 
@@ -106,6 +118,10 @@ class LangGraphCalls(ResumeAdapter):
         self.place = Place(self._savers.open(run, self._opened), run.notes)
         self.graph: Any = copy.copy(self._compiled)
         self.graph.checkpointer = self.place.follow(self.saver())
+        self.submissions: Submissions | None = None
+        if run.barrier is not None:
+            submitted = run.notes.setdefault("submitted", [])
+            self.submissions = put_behind(run.barrier, self.graph.checkpointer, submitted)
         if run.recovery:
             self._address()  # by the thread, a recovery finds what is at its head
 
@@ -178,8 +194,8 @@ class LangGraphCalls(ResumeAdapter):
         if self.run.options["answer"] == "bare":
             self.answered = True
             return self._command(resume=v)
-        asked = _asked(self._state()) or [self.run.notes["asked"]]
-        return self._command(resume={asked[0]: v})
+        asked = [interrupt.id for interrupt in _asked(self._state())]
+        return self._command(resume={(asked or [self.run.notes["asked"]])[0]: v})
 
     def _invoke(self, payload: Any, config: Config) -> Any:
         self.system(
@@ -193,22 +209,29 @@ class LangGraphCalls(ResumeAdapter):
         )
         return self._stand()
 
-    def _state(self) -> Any:
+    def _state(self, *, subgraphs: bool = False) -> Any:
         """LangGraph's public state of the run's own last checkpoint."""
-        return self.system(lambda: self.graph.get_state(self.reading(self.place.head())))
+        head = self.reading(self.place.head())
+        return self.system(lambda: self.graph.get_state(head, subgraphs=subgraphs))
 
     def _stand(self) -> Any:
         """Where a call left the run: parked, at the boundary before a task, or complete."""
         state = self._state()
         if asked := _asked(state):
-            self.run.notes.setdefault("interrupt", self.run.notes["head"])
-            self.run.notes["asked"] = asked[0]
+            self.pc = asked[0].value["task"]
+            if self.pc == self.gated:
+                self.run.notes.setdefault("interrupt", self.run.notes["head"])
+            self.run.notes["asked"] = asked[0].id
             return self.stopped(parked=True)
         if state.next:
             return self.at_boundary(int(state.next[0].removeprefix("t")))
         return self.stopped(parked=False)
 
     # -- what can be seen --------------------------------------------------------------
+
+    def told(self, state: Any) -> list[Any]:
+        """What the tasks put out, by a state that LangGraph returned."""
+        raise NotImplementedError
 
     def canonical_store(self) -> Any:
         """What the checkpoints of the lineage hold, oldest first, and the last one's writes.
@@ -223,6 +246,10 @@ class LangGraphCalls(ResumeAdapter):
             for _, channel, value in (line[-1].pending_writes if line else ())
         ]
         return {"checkpoints": held, "writes": sorted(writes, key=str)}
+
+    def holdings(self) -> Any:
+        """All checkpoints of the thread, oldest first, and the channels written at each."""
+        return self.place.holdings()
 
     def close(self) -> None:
         """Close the store."""

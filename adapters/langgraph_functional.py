@@ -73,7 +73,7 @@ class LangGraphFunctional(LangGraphCalls):
     _completion: ClassVar[Any]
 
     @classmethod
-    def build(cls, workflow: Mapping[str, Any]) -> Any:
+    def build(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> Any:
         """The entrypoint: all tasks, one after the other."""
         from langgraph.func import entrypoint, task
         from pydantic import create_model
@@ -143,6 +143,10 @@ class LangGraphFunctional(LangGraphCalls):
         """
         own = self.run.notes.get("head") == self.place.newest()
         return {**super().canonical_store(), "head": own}
+
+    def told(self, state: Any) -> list[Any]:
+        """What the tasks put out: nothing before the entrypoint returned."""
+        return [result["output"] for result in state.values or []]
 
     def _accepts(self, result: Mapping[str, Any]) -> bool:
         """Whether the schema accepts what is stored."""

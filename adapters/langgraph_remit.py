@@ -60,7 +60,7 @@ class LangGraphRemit(LangGraph):
         """The gate keeps its claims in the checkpointer's database."""
         if options["process_gate"] == "on" and options["saver"] == "memory":
             return "process_gate=on needs saver=sqlite or saver=postgres: a claim is a row there"
-        return None
+        return super().check_options(options)
 
     def saver(self) -> Any:
         """The checkpointer, wrapped as the options say."""
@@ -82,8 +82,8 @@ class LangGraphRemit(LangGraph):
     def forking(self, config: Config) -> Config:
         """A fork carries the flag, where that is what says so."""
         if self.run.options["intent"] == "flag":
-            return _marked(config, "remit_fork")
-        return config
+            return _marked(super().forking(config), "remit_fork")
+        return super().forking(config)
 
     def reading(self, config: Config) -> Config:
         """A look at the state is not to consume."""

@@ -48,7 +48,8 @@ class Place:
 
         def put_and_tell(config: Config, checkpoint: Any, *rest: Any) -> Any:
             written = put(config, checkpoint, *rest)
-            self.move(checkpoint["id"])
+            if not config["configurable"].get("checkpoint_ns"):  # no subgraph's
+                self.move(checkpoint["id"])
             return written
 
         def put_writes_and_tell(*arguments: Any) -> None:
@@ -130,3 +131,13 @@ class Place:
             parent = stored[identifier].parent_config
             identifier = parent and parent["configurable"]["checkpoint_id"]
         return line[::-1]
+
+    def holdings(self) -> list[list[Any]]:
+        """Every checkpoint of the thread, oldest first: what put it, and what is written there."""
+        return [
+            [
+                f"{record.metadata['source']} {record.metadata['step']}",
+                sorted(channel for _, channel, _ in record.pending_writes or ()),
+            ]
+            for record in [*self._saver.list(THREAD)][::-1]
+        ]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters.base import Option, Run
 from adapters.resume import POISON, RE_ANSWER, STRAY, ResumeAdapter
+from adapters.stores import Read, Tampering, drop, edited, put
 
 
 class LlamaIndex(ResumeAdapter):
@@ -53,11 +54,41 @@ class LlamaIndex(ResumeAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "Context.from_dict": lambda self: self.loaded() is not None,
+        "Context.store.get_state": lambda self: self.loop.run_until_complete(self.put_out()),
+    }
+
     # The framework, as `prepare` found it.
     _context: ClassVar[Any]
     _events: ClassVar[Any]
     _framework: ClassVar[Any]
     _run_class: ClassVar[Any]
+
+    @classmethod
+    def tamperings(cls, options: Mapping[str, str]) -> Mapping[str, Tampering]:
+        """The dictionary of a context, saved as JSON, without the caller's own reading of it."""
+        event = ("workers", "t3", "in_progress", 0, "event")
+        return {
+            "version unknown": put(99, "version"),
+            "flag of another type": put("perhaps", "is_running"),
+            "state emptied": put({}, "state"),
+            "state's type unknown": _in_state(
+                lambda state: state.update(qualified_name="no.Thing")
+            ),
+            "output of another type": _in_state(lambda state: _log(state)[0].update(output="x")),
+            "completed task 2 removed": _in_state(lambda state: _log(state).pop()),
+            "no step left": put({}, "workers"),
+            "step t9, which is no step": edited(
+                lambda context: context["workers"].update(t9=context["workers"]["t1"])
+            ),
+            "step in progress removed": put([], "workers", "t3", "in_progress"),
+            "its step missing": drop("workers", "t3"),
+            "event's type unknown": put(
+                json.dumps({"__is_pydantic": True, "value": {}, "qualified_name": "no.Thing"}),
+                *event,
+            ),
+        }
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
@@ -177,6 +208,20 @@ class LlamaIndex(ResumeAdapter):
 
     # -- what can be seen --------------------------------------------------------------
 
+    def loaded(self) -> Any:
+        """A context made of what was saved, None where nothing was."""
+        saved = self.saved()
+        return saved and self._context.from_dict(self._run_class(timeout=None), saved)
+
+    async def put_out(self) -> Any:
+        """What the tasks put out, by the state in that context."""
+        context = self.loaded()
+        return context and [entry.output for entry in (await context.store.get_state()).log]
+
+    def store_file(self) -> Path:
+        """The context as it was saved last."""
+        return self.file
+
     def saved(self) -> dict[str, Any] | None:
         """The context as it was saved last, None where it never was."""
         if not self.file.exists():
@@ -244,6 +289,21 @@ def _state(context: Mapping[str, Any] | None) -> dict[str, Any]:
         return {"log": [], "consumed": None}
     state: dict[str, Any] = json.loads(context["state"]["state_data"])["value"]
     return state
+
+
+def _in_state(change: Callable[[Any], object]) -> Tampering:
+    """A tampering with the state, which is JSON within the JSON."""
+
+    def within(context: Any) -> None:
+        state = json.loads(context["state"]["state_data"])
+        change(state)
+        context["state"]["state_data"] = json.dumps(state)
+
+    return edited(within)
+
+
+def _log(state: Any) -> Any:
+    return state["value"]["log"]
 
 
 def _event(attempt: Any) -> Any:

@@ -13,13 +13,14 @@ import concurrent.futures
 import contextlib
 import json
 import sqlite3
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from adapters.base import Option, Run
 from adapters.openai_agents_model import planned, task_of
 from adapters.resume import RE_ANSWER, STRAY, ResumeAdapter
+from adapters.stores import Read, Tampering, drop, put, truncated
 
 INPUT = "go"
 
@@ -40,6 +41,7 @@ class OpenAIAgents(ResumeAdapter):
 
     distributions: ClassVar[tuple[str, ...]] = ("openai-agents",)
     extra: ClassVar[str | None] = "openai-agents"
+    volatile: ClassVar[tuple[str, ...]] = ("waiting", "consumedVal", "outcome")
     options: ClassVar[Mapping[str, Option]] = {
         "save": Option(
             "paused",
@@ -66,12 +68,33 @@ class OpenAIAgents(ResumeAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "RunState.from_string": lambda self: self.put_out(self._run_state.from_string, str),
+        "RunState.from_json": lambda self: self.put_out(self._run_state.from_json, json.loads),
+    }
+
     # The framework, as `prepare` found it, and the adapter of this process.
     _agent: ClassVar[Any]
     _runner: ClassVar[Any]
     _run_state: ClassVar[Any]
     _session: ClassVar[Any]
     _here: ClassVar[OpenAIAgents]
+
+    @classmethod
+    def tamperings(cls, options: Mapping[str, str]) -> Mapping[str, Tampering]:
+        """The text of a RunState, which is JSON."""
+        return {
+            "truncated": truncated,
+            "version unknown": put("99", "$schemaVersion"),
+            "agent unknown": put("nobody", "current_agent", "name"),
+            "turn of another type": put("x", "current_turn"),
+            "step's type unknown": put({"type": "nothing"}, "current_step"),
+            "items emptied": put([], "generated_items"),
+            "item's type unknown": put([{"type": "nothing"}], "generated_items"),
+            "output of t2 removed": drop("generated_items", -1),
+            "output of another type": put(5, "generated_items", 1, "raw_item", "output"),
+            "context emptied": put({}, "context"),
+        }
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
@@ -160,6 +183,11 @@ class OpenAIAgents(ResumeAdapter):
             self.enter(self.gated)  # before it asks again
         return self._go(state)
 
+    def reopen(self) -> Any:
+        """A state that names an interruption waits for its answer; it is not run before."""
+        waits = self.file.exists() and self._state(self.file).get_interruptions()
+        return self.stopped(parked=True) if waits else self.recover()
+
     def _state(self, file: Path, **override: Any) -> Any:
         text = file.read_text()
         return self._call(self._run_state.from_string(self._agent, text, **override))
@@ -208,6 +236,19 @@ class OpenAIAgents(ResumeAdapter):
         return self.system(lambda: self.loop.run_until_complete(coroutine))
 
     # -- what can be seen --------------------------------------------------------------
+
+    def put_out(self, read: Callable[..., Any], given: Callable[[str], Any]) -> Any:
+        """What the tools of tasks answered, by a state that the SDK read; None without one."""
+        if not self.file.exists():
+            return None
+        state = self.loop.run_until_complete(read(self._agent, given(self.file.read_text())))
+        items = [item["raw_item"] for item in state.to_json()["generated_items"]]
+        texts = [item["output"] for item in items if item["type"] == "function_call_output"]
+        return [json.loads(text)["output"] for text in texts]
+
+    def store_file(self) -> Path:
+        """The newest state."""
+        return self.file
 
     def _kept(self) -> dict[str, Any]:
         """The newest state, as JSON; empty where none was kept."""

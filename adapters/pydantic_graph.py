@@ -12,10 +12,13 @@ import json
 import shutil
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar
 
+from adapters.barrier import Barrier
 from adapters.base import Option, Run
 from adapters.resume import POISON, STRAY, ResumeAdapter
+from adapters.stores import Read, Tampering, drop, edited, put, truncated
 
 #: The node that asks, and the node at which a run stands parked: its answer is the caller's.
 ASK, ANSWER = "Ask", "Answer"
@@ -114,11 +117,33 @@ class PydanticGraph(ResumeAdapter):
         **STRAY,
     }
 
+    reads: ClassVar[Mapping[str, Read]] = {
+        "load_all": lambda self: [_put_out(snapshot) for snapshot in self.looked("load_all")],
+        "load_next": lambda self: _put_out(self.looked("load_next")),
+    }
+
     # The framework, as `prepare` found it.
     _file_persistence: ClassVar[Any]
     _graph: ClassVar[Any]
     _nodes: ClassVar[dict[str, Any]]
     _schema: ClassVar[Any]
+
+    @classmethod
+    def tamperings(cls, options: Mapping[str, str]) -> Mapping[str, Tampering]:
+        """The JSON file, a list of snapshots."""
+        state, node = (-1, "state"), (-1, "node", "node_id")
+        return {
+            "truncated": truncated,
+            "no snapshot left": edited(lambda snapshots: snapshots.clear()),
+            "newest snapshot removed": drop(-1),
+            "completed T2 removed": drop(-2),
+            "status unknown": put("nothing", -1, "status"),
+            "kind unknown": put("nothing", -1, "kind"),
+            "state emptied": put({}, *state),
+            "output of another type": put("x", *state, "log", 0, "output"),
+            "next node T9, which is no node": put("T9", *node),
+            "next node T1, which is done": put("T1", *node),
+        }
 
     @classmethod
     def prepare(cls, workflow: Mapping[str, Any], options: Mapping[str, str]) -> None:
@@ -149,6 +174,19 @@ class PydanticGraph(ResumeAdapter):
             shutil.copy(self.parked, self.file)
         self.persistence: Any = self._file_persistence(self.file)
         self.persistence.set_graph_types(self._graph)
+        if run.barrier is not None:
+            self._put_behind(run.barrier)
+
+    def _put_behind(self, barrier: Barrier) -> None:
+        """Put the persistence behind a barrier."""
+        barrier.guard(
+            self.persistence,
+            snapshot_node=lambda _, node: f"snapshot_node({type(node).__name__})",
+            snapshot_node_if_new=lambda *a: f"snapshot_node_if_new({type(a[-1]).__name__})",
+            snapshot_end=None,
+            load_next=None,
+        )
+        barrier.guard_span(self.persistence, "record_run", "record_run begins", "record_run ends")
 
     # -- the workflow ------------------------------------------------------------------
 
@@ -195,6 +233,8 @@ class PydanticGraph(ResumeAdapter):
         Where the run is parked, and at a boundary, to go on is the next step's affair: the file
         says which that is, and opening it without a step would leave nothing to restore.
         """
+        if not self.run.observes:
+            return self._go()  # no look of ours comes before the framework's
         last = self.snapshots()[-1]
         name = last.get("node", {}).get("node_id", "")
         if last.get("status") == "created" and (self.stepwise or name == ANSWER):
@@ -223,8 +263,8 @@ class PydanticGraph(ResumeAdapter):
         """Go on from the last snapshot, whatever became of it."""
         last = (await self.persistence.load_all())[-1]
         name = last.node.get_snapshot_id().partition(":")[0]
-        if name not in self._nodes:
-            return self._stand(name)  # it ended
+        if name not in self._nodes or name == ANSWER:
+            return self._stand(name)  # it ended, or whoever goes on has to answer
         async with self._graph.iter(
             last.node, state=last.state, deps=self, persistence=self.persistence
         ) as run:
@@ -252,6 +292,20 @@ class PydanticGraph(ResumeAdapter):
         return self.at_boundary(self.gated if name == ASK else int(name.removeprefix("T")))
 
     # -- what can be seen --------------------------------------------------------------
+
+    def looked(self, call: str) -> Any:
+        """What a read of the file returns; made on a copy, since `load_next` marks the file."""
+        if not self.file.exists():
+            return None if call == "load_next" else []
+        copy = self.run.folder / f"look-{self.run.process}.json"
+        shutil.copy(self.file, copy)
+        persistence = self._file_persistence(copy)
+        persistence.set_graph_types(self._graph)
+        return self.loop.run_until_complete(getattr(persistence, call)())
+
+    def store_file(self) -> Path:
+        """The run's file."""
+        return self.file
 
     def snapshots(self) -> list[dict[str, Any]]:
         """What the file holds, oldest first."""
@@ -302,6 +356,18 @@ class PydanticGraph(ResumeAdapter):
             return [[snapshot.get("node"), snapshot["state"]] for snapshot in line[-1:]]
         return [[stored.get("node"), stored.get("status"), stored["state"]] for stored in line]
 
+    def holdings(self) -> Any:
+        """The snapshots, oldest first: node and status."""
+        return [
+            [stored.get("node", {}).get("node_id", "End"), stored.get("status")]
+            for stored in self.snapshots()
+        ]
+
     def close(self) -> None:
         """Close the event loop."""
         self.loop.close()
+
+
+def _put_out(snapshot: Any) -> Any:
+    """What the tasks had put out by a snapshot; None where there is none."""
+    return snapshot and [entry.output for entry in snapshot.state.log]

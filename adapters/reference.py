@@ -23,6 +23,7 @@ FAULTS = (
     "PrefixReplay",
     "ConcurrentConsume",
     "RaceEffect",
+    "FirstAnswer",
 )
 
 _SCHEMA = """
@@ -164,6 +165,11 @@ class Reference(ResumeAdapter):
             ("body", "boundary"),
             "where a kill lands: inside a task's body or between calls",
         ),
+        "parking": Option(
+            "durable",
+            ("durable", "volatile"),
+            "whether the store says that the run waits, or only the process that asked",
+        ),
         "rearm": Option("no", ("no", "yes"), "ask again when the gated task is executed again"),
         **RE_ANSWER,
         "heads": Option("own", ("own", "shared"), "whether a fork moves the head of the run"),
@@ -191,6 +197,7 @@ class Reference(ResumeAdapter):
         self.head_name = "run" if shared or run.branch == 0 else f"fork-{run.branch}"
         self.head: int | None = run.notes.get("head")
         self.next = 1
+        self.waits_here = False
 
     @classmethod
     def check_options(cls, options: Mapping[str, str]) -> str | None:
@@ -226,26 +233,34 @@ class Reference(ResumeAdapter):
 
     def _resume(self, v: str) -> Any:
         asked = self.lineage()[-1]
-        if not asked.waiting:
+        if not (asked.waiting or self.waits_here):
             if "DoubleConsume" in self.faults:
                 self.effect(self.gated, v)
             return self.stopped(parked=False)
-        self.next = self.gated
+        gate = self.next = self._asking()
+        self.waits_here = False
         if self.run.options["crash_at"] == "body":
-            self.enter(self.gated)
+            self.enter(gate)
         # Whoever read that the run waited may have been overtaken since.
         first = self.store.answer(asked.id, self.run.branch, v)
         if not first and "ConcurrentConsume" not in self.faults:
             raise AlreadyConsumed(f"the interrupt of checkpoint {asked.id} was consumed")
+        if "FirstAnswer" in self.faults:
+            v = self.consumed() or v
         if first or "RaceEffect" in self.faults:
-            self.effect(self.gated, v)
-        self._complete(self.gated, v)
-        return self._go_on(self.gated + 1)
+            self.effect(gate, v)
+        self._complete(gate, v)
+        return self._go_on(gate + 1)
+
+    def RaceConsume(self, v: str) -> Any:
+        """Answer as a second consumer, which reads in the store where the run is."""
+        self.head = self.store.head(self.head_name)
+        return self.resume(v)
 
     def fork(self, v: str) -> Any:
         """Branch off at the interrupt."""
         interrupt = self.run.notes["interrupt"]
-        self.head = interrupt
+        self.head, self.waits_here = interrupt, self._volatile
         recorded = self.store.first_answer(interrupt)
         return self.resume(recorded if "ForkIgnore" in self.faults and recorded else v)
 
@@ -261,8 +276,30 @@ class Reference(ResumeAdapter):
         return self._go_on(self._decide(frontier))
 
     def reopen(self) -> Any:
-        """A run that the store shows to wait still does; nothing has to be executed."""
-        return self.stopped(parked=True) if self.lineage()[-1].waiting else self.recover()
+        """A run that the store shows to wait still does; nothing has to be executed.
+
+        Where only the process that asked knew of it, nobody asks again.
+        """
+        if self._volatile:
+            return self.idle_at(self.frontier() + 1)
+        if not self.lineage()[-1].waiting:
+            return self.recover()
+        self.pc = self._asking()
+        return self.stopped(parked=True)
+
+    @property
+    def _volatile(self) -> bool:
+        return self.run.options["parking"] == "volatile"
+
+    def _asking(self) -> int:
+        """The gate at which a run that waits was left."""
+        if self.next in self.gates:
+            return self.next
+        return next((g for g in self.gates if g > self.frontier()), self.gated)
+
+    def _answer(self, gate: int) -> str | None:
+        """The value that a gated task was completed with."""
+        return next((c.consumed for c in self.lineage() if c.task == gate), None)
 
     def _decide(self, frontier: int) -> int:
         if self.faults & {"Replay", "PrefixReplay"}:
@@ -286,24 +323,31 @@ class Reference(ResumeAdapter):
         task = self.next
         if task > self.tasks:
             return self.stopped(parked=False)
-        asks = task == self.gated and (
-            self.consumed() is None or self.run.options["rearm"] == "yes"
-        )
+        asks = self._asks(task)
         if self.run.options["crash_at"] == "body" and not (
             asks and self.run.options["interrupt_gate"] == "no"
         ):
             self.enter(task)
         if asks:
-            self._append(task=None, output=None, consumed=self.consumed(), waiting=True)
-            self.run.notes.setdefault("interrupt", self.head)
+            self.waits_here = self._volatile
+            if not self.waits_here:
+                self._append(task=None, output=None, consumed=self.consumed(), waiting=True)
+            if task == self.gated:
+                self.run.notes.setdefault("interrupt", self.head)
             return self.stopped(parked=True)
-        if not ("PrefixReplay" in self.faults and task == self.gated):
-            self.effect(task, self.consumed() if task == self.gated else None)
-        self._complete(task, self.consumed())
+        answer = self._answer(task) if task in self.gates else None
+        if not ("PrefixReplay" in self.faults and task in self.gates):
+            self.effect(task, answer)
+        self._complete(task, answer or self.consumed())
         self.next = task + 1
         if self.run.options["crash_at"] == "boundary" and self.next > self.tasks:
             return self.stopped(parked=False)
         return None
+
+    def _asks(self, task: int) -> bool:
+        """Whether a task asks before its body is executed."""
+        rearms = self.run.options["rearm"] == "yes"
+        return task in self.gates and (self.frontier() < task or rearms)
 
     def _complete(self, task: int, consumed: str | None) -> None:
         output = self.output(task)
@@ -350,7 +394,7 @@ class Reference(ResumeAdapter):
         done = [c for c in line if c.task is not None]
         seen: dict[str, Any] = {
             "frontier": max((c.task for c in done if c.task is not None), default=0),
-            "waiting": bool(line) and line[-1].waiting,
+            "waiting": self.waits_here or (bool(line) and line[-1].waiting),
             "consumedVal": consumed,
             "ckpts": [{"task": c.task, "valid": isinstance(c.output, int)} for c in done],
         }

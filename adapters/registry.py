@@ -5,8 +5,14 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import (
+    PackageNotFoundError,
+    entry_points,
+    packages_distributions,
+    version,
+)
 from pathlib import Path
+from types import ModuleType
 
 from adapters.base import Adapter
 
@@ -17,6 +23,8 @@ BUILT_IN = {
     "langgraph": "adapters.langgraph:LangGraph",
     "langgraph-functional": "adapters.langgraph_functional:LangGraphFunctional",
     "langgraph-remit": "adapters.langgraph_remit:LangGraphRemit",
+    "langgraph-parallel-gates": "adapters.langgraph_parallel:LangGraphParallelGates",
+    "langgraph-fan-out": "adapters.langgraph_parallel:LangGraphFanOut",
     "crewai": "adapters.crewai:CrewAI",
     "crewai-persist": "adapters.crewai_persist:CrewAIPersist",
     "crewai-checkpoint": "adapters.crewai_checkpoint:CrewAICheckpoint",
@@ -85,3 +93,30 @@ def load_adapter(reference: str) -> type[Adapter]:
     if not (isinstance(adapter, type) and issubclass(adapter, Adapter)):
         raise UnknownAdapter(f"{reference} is not a subclass of mbt.Adapter")
     return adapter
+
+
+def versions_of(adapter: type[Adapter]) -> dict[str, str]:
+    """Distribution -> version installed in this environment, of what an adapter names."""
+    found = {}
+    for name in adapter.distributions:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def owners_of(error: BaseException) -> list[str]:
+    """The installed distributions that lack what an import or a look-up did not find.
+
+    Empty where it was nothing of theirs: a module that nobody has installed, or one of Python's.
+    """
+    module = None
+    if isinstance(error, ImportError):
+        module = error.name
+    elif isinstance(error, AttributeError):
+        of = error.obj
+        module = of.__name__ if isinstance(of, ModuleType) else getattr(of, "__module__", None)
+    if not isinstance(module, str):
+        return []
+    return sorted(set(packages_distributions().get(module.partition(".")[0], ())))

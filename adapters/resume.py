@@ -1,8 +1,8 @@
 """The vocabulary of the resume plane: what all its adapters have in common.
 
 The workflow is the model's: `tasks` tasks in a row, the one numbered `gate` behind an
-interrupt. A framework's adapter builds it from `enter`, `effect` and `output`, and says how
-its framework starts, resumes, forks, recovers and is asked for its state.
+interrupt, or each of the `gates`. A framework's adapter builds it from `enter`, `effect` and
+`output`, and says how its framework starts, resumes, forks, recovers and is asked for its state.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from adapters.base import Adapter, Option, Run
+from adapters.base import Adapter, Option, Run, gated_tasks
 
 #: What a task writes where its output is to break the schema: the schema wants a number.
 POISON = "not a number"
@@ -48,7 +48,8 @@ class ResumeAdapter(Adapter):
     def __init__(self, run: Run) -> None:
         super().__init__(run)
         self.tasks: int = run.workflow["tasks"]
-        self.gated: int = run.workflow["gate"]
+        self.gates = gated_tasks(run.workflow)
+        self.gated = self.gates[-1]  # which a fork branches from
         self.pc: int | None = None
         self._poison = False
 
@@ -88,13 +89,21 @@ class ResumeAdapter(Adapter):
         self.pc = task
         return ("held", task)
 
+    def idle_at(self, task: int) -> tuple[str, int]:
+        """Say that the run stands before a task, that nothing runs and nothing is asked for."""
+        self.pc = task
+        return ("idle", task)
+
     def advance(self, poison: bool) -> Any:
         """Take one step from a boundary (option `crash_at=boundary`)."""
         raise NotImplementedError
 
     def stopped(self, *, parked: bool) -> str:
         """Say that a call came back: the run is parked at the gate, or complete."""
-        self.pc = self.gated if parked else self.tasks + 1
+        if not parked:
+            self.pc = self.tasks + 1
+        elif self.pc not in self.gates:  # where more than one asks, the adapter has said which
+            self.pc = self.gated
         return "parked" if parked else "complete"
 
     def Consume(self, v: str) -> Any:

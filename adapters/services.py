@@ -16,14 +16,16 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 #: The environment variable with the address of a PostgreSQL server to use instead of our own.
 POSTGRES_DSN = "MBT_POSTGRES"
 START_LIMIT = 60.0  # seconds
+GONE_LIMIT = 10.0  # seconds until the server has let go of a client that was killed
 _INITDB = ("-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 # No network address. What is written outlives processes, which is what gets killed here.
 _POSTGRES = ("-h", "", "-c", "fsync=off", "-c", "max_connections=200")
@@ -32,6 +34,22 @@ _PR_SET_PDEATHSIG = 1
 
 class ServiceError(Exception):
     """A server cannot be had; the message says what to install or set."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a run is given of the servers: good until the run ends.
+
+    Attributes:
+        addresses: of databases of its own, by the name of the server.
+        copied: addresses of copies of these, as they are now, good until its context ends. None
+            where another session is connected, which no database is copied under.
+    """
+
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    copied: Callable[[], AbstractContextManager[Mapping[str, str] | None]] = field(
+        default=lambda: contextlib.nullcontext({})
+    )
 
 
 class Services:
@@ -43,17 +61,55 @@ class Services:
         self.versions = {"PostgreSQL": _version(postgres)} if postgres else {}
 
     @contextmanager
-    def for_run(self) -> Iterator[dict[str, str]]:
-        """What one run is given: service -> address, good until the context ends."""
+    def for_run(self) -> Iterator[Given]:
+        """What one run is given."""
         if self._postgres is None:
-            yield {}
+            yield Given()
             return
+        with self._database("template0") as name:
+            given = {"postgres": f"{self._postgres} dbname={name}"}
+            yield Given(given, lambda: self._copied(name))
+
+    @contextmanager
+    def _copied(self, name: str) -> Iterator[dict[str, str] | None]:
+        assert self._postgres is not None
+        if not _left_alone(self._postgres, name):
+            yield None
+            return
+        with self._database(name) as copy:
+            yield {"postgres": f"{self._postgres} dbname={copy}"}
+
+    @contextmanager
+    def _database(self, template: str) -> Iterator[str]:
+        """The name of a new database, dropped when the context ends."""
+        assert self._postgres is not None
         name = f"mbt_{os.getpid()}_{next(self._number)}"
-        _execute(self._postgres, f"CREATE DATABASE {name} TEMPLATE template0")
+        _execute(self._postgres, f"CREATE DATABASE {name} TEMPLATE {template}")
         try:
-            yield {"postgres": f"{self._postgres} dbname={name}"}
+            yield name
         finally:
             _execute(self._postgres, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _left_alone(dsn: str, name: str) -> bool:
+    """Whether nobody is connected to a database, once those that were killed are let go.
+
+    The server notices only when it next reads from a connection that its client is gone: what
+    is waited for is that, and who is still there after the limit is no dead client.
+    """
+    import psycopg
+
+    until = time.monotonic() + GONE_LIMIT
+    with psycopg.connect(f"{dsn} dbname=postgres", autocommit=True) as connection:
+        while True:
+            found = connection.execute(
+                "SELECT count(*) FROM pg_stat_activity WHERE datname = %s", (name,)
+            ).fetchone()
+            if found is not None and found[0] == 0:
+                return True
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.005)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import json
 import os
 import signal
 import socket
@@ -13,8 +14,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from adapters.authoring import mismatch, sentence, unspeakable
+from adapters.barrier import Barrier
 from adapters.base import Adapter, AdapterFault, CrashedHere, Refused, Run
 from adapters.channel import Channel, Closed
+from adapters.stores import readings
 
 _PR_SET_PDEATHSIG = 1
 
@@ -63,7 +67,7 @@ class Worker:
                     raise self.adapter.run.fault
             except Exception as error:
                 traceback.print_exc()
-                answer = {"fault": f"{type(error).__name__}: {error}"}
+                answer = {"fault": sentence(error, type(self.adapter))}
             self.channel.send(answer)
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
@@ -73,6 +77,12 @@ class Worker:
             return _call(self.adapter, message["action"], message["params"])
         if message["op"] == "digest":
             return {"digest": self.adapter.store_digest()}
+        if message["op"] == "read":
+            return {"reads": readings(self.adapter)}
+        if message["op"] == "holdings":
+            return {"holds": self.adapter.holdings(), "notes": run.notes}
+        if message["op"] == "notes":
+            return {"notes": run.notes}
         if message["op"] == "succeed":  # after a crash by exception: a new life, same process
             self.adapter = self.attach(
                 replace(run, process=message["process"], recovery=message["recovery"])
@@ -86,14 +96,16 @@ class Worker:
 
 def _report(adapter: Adapter, at: str | None, **extra: Any) -> dict[str, Any]:
     """Where the run stands and what can be seen of it there."""
-    observed = adapter.observe()
-    if not isinstance(observed, dict) or not all(isinstance(name, str) for name in observed):
-        raise AdapterFault("observe() has to return a dictionary of variables by name")
+    observed = adapter.observe() if adapter.run.observes else {}
+    if wrong := unspeakable(adapter, observed):
+        raise AdapterFault(wrong)
     return {"at": at, "observed": observed, "notes": adapter.run.notes, **extra}
 
 
 def _call(adapter: Adapter, action: str, params: dict[str, Any]) -> dict[str, Any]:
     """Take one action; report what came of it."""
+    if wrong := mismatch(type(adapter), action, params):
+        raise AdapterFault(wrong)
     try:
         at = getattr(adapter, action)(**params)
     except Refused as refused:
@@ -101,10 +113,10 @@ def _call(adapter: Adapter, action: str, params: dict[str, Any]) -> dict[str, An
         return _report(adapter, "refused", error={"type": refused.type, "message": message})
     except CrashedHere:
         return _report(adapter, "crashed")
-    if isinstance(at, tuple):  # stopped at a boundary: nothing runs until the next call
-        if len(at) != 2 or at[0] != "held" or not isinstance(at[1], int):
+    if isinstance(at, tuple):  # before a task, and nothing runs
+        if len(at) != 2 or at[0] not in {"held", "idle"} or not isinstance(at[1], int):
             raise AdapterFault(f"{action}() returned {at!r}; a boundary is at_boundary(task)")
-        return _report(adapter, "held", task=at[1], boundary=True)
+        return _report(adapter, at[0], task=at[1], boundary=at[0] == "held")
     if at not in {None, "parked", "complete", "failed"}:
         raise AdapterFault(f'{action}() returned {at!r}, not "parked", "complete" or "failed"')
     return _report(adapter, at)
@@ -125,7 +137,10 @@ def work(adapter_class: type[Adapter], end: socket.socket, context: dict[str, An
             recovery=context["recovery"],
             branch=context["branch"],
             services=context.get("services", {}),
+            observes=context.get("observes", True),
         )
+        if context.get("stops"):
+            run.barrier = Barrier(run.stop)
         worker = Worker(adapter_class, Channel(end), run)
         worker.serve()
         worker.adapter.close()
@@ -142,14 +157,12 @@ def work(adapter_class: type[Adapter], end: socket.socket, context: dict[str, An
 
 def main() -> None:
     """Be a run's process in a fresh interpreter: argv holds the descriptor and the context."""
-    import json
-
-    from adapters.offline import forbid_network
+    from adapters.offline import ATTEMPTS, forbid_network
     from adapters.registry import load_adapter
 
     gc.disable()
     die_with_parent(os.getppid())
-    forbid_network()
+    forbid_network(Path(os.environ["HOME"]) / ATTEMPTS)
     end = socket.socket(fileno=int(sys.argv[1]))
     context = json.loads(sys.argv[2])
     adapter_class = load_adapter(context["adapter"])

@@ -40,13 +40,13 @@ from rich.table import Table
 
 from adapters.host import Host
 from adapters.offline import QUIET
-from adapters.registry import load_adapter, locate
+from adapters.registry import load_adapter, locate, versions_of
+from adapters.services import Given
 from benchmarks.bare import Framework, Row, Scripts, Taken, read_ledger
 from benchmarks.scripts import script_of
 from replay.engine import replay_trace
 from replay.lives import Conduct
 from replay.parallel import Drivers
-from replay.provenance import versions_of
 from replay.record import RunRecord
 from tracegen.cache import open_cache
 from tracegen.jvm import Processes
@@ -142,7 +142,7 @@ def record_once(
         for number, trace in enumerate(traces):
             folder = host.folder / f"run-{number}"
             folder.mkdir()
-            record = replay_trace(spec, trace, host, folder, conduct, {})
+            record = replay_trace(spec, trace, host, folder, conduct, Given())
             recorded.append(Recorded(trace, record, read_ledger(folder / "ledger.db")))
             shutil.rmtree(folder)
     return recorded

@@ -121,6 +121,7 @@ def _runs(path: Path) -> Iterator[tuple[str, RunRecord]]:
             micro=tuple(_micro_steps(data["micro"])),
             branches=tuple(Branch(**branch) for branch in data["branches"]),
             deaths=(),
+            doubles=(),
             inapplicable={},
             dropped=(),
             facts=(),

@@ -106,6 +106,12 @@ def _part(part: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> Iterato
     compared = sum(not micro.get("folded") for run in runs for micro in run["micro"])
     if part["compared"] > compared:
         yield f"compared at {part['compared']} of {compared} micro-steps"
+    doubles = [(run["trace"], double) for run in runs for double in run["doubles"]]
+    if part["recovered_twice"] != len(doubles):
+        yield f"{part['recovered_twice']} stores recovered twice, {len(doubles)} by the runs"
+    otherwise = {trace for trace, double in doubles if double["own"] != double["copy"]}
+    if {*part["decided_otherwise"]} != otherwise:
+        yield f"{part['decided_otherwise']} decided otherwise, {sorted(otherwise)} by the runs"
     known = {run["trace"] for run in runs}
     for divergence in part["divergences"]:
         if divergence["trace"] not in known:

@@ -15,6 +15,7 @@ COLUMNS = ("PC", "EO", "FD", "CV", "CO", COUNT, "RD", INTENT, PROGRESS)
 SEQUENTIAL, RACED = "ResumeContract", "R11_ConsumeCount"
 """The modules that have the columns' properties: all but CO-c, and CO-c."""
 FORK, RACE, CRASH = "ForkResume", "RaceConsume", "CrashRecover"
+CRASHES = {CRASH, "CrashWhileParked"}
 NEEDS = {"FD": FORK, INTENT: FORK, COUNT: RACE, PROGRESS: CRASH}
 """Columns that nothing but one action provokes."""
 TITLES = {
@@ -69,6 +70,7 @@ def measure(evidence: Sequence[Evidence]) -> dict[str, Measured]:
     cells = {name: _property(by_module.get(SEQUENTIAL), name) for name in PROPERTIES}
     cells[COUNT] = _raced(by_module.get(RACED))
     planes = [each for each in evidence if "PC" in each.receipt["properties"]]
+    cells["RD"] = _determinism(cells["RD"], planes)
     cells[INTENT] = _gravest([_intent(each) for each in planes])
     cells[PROGRESS] = _gravest([_progress(each) for each in planes])
     return {name: _or_not_expressible(cells[name], NEEDS.get(name), evidence) for name in COLUMNS}
@@ -113,6 +115,27 @@ def _silent(run: Mapping[str, Any]) -> bool:
     return any("poison" in micro and "error" not in micro for micro in run["micro"])
 
 
+def _determinism(by_traces: Measured, evidence: Sequence[Evidence]) -> Measured:
+    """RD: by what the traces show, and by the recoveries from copies of what crashes left."""
+    if by_traces.verdict == "violated":
+        return by_traces
+    twice = [(each, double) for each in evidence for double in _doubles(each)]
+    differing = [each for each, double in twice if double["own"] != double["copy"]]
+    if differing:
+        note = f"{len(differing)} of {len(twice)} stores were recovered otherwise in a copy"
+        return Measured("violated", differing[0].row.name, note)
+    if not twice or by_traces.verdict not in {"holds", "not provoked"}:
+        return by_traces
+    note = f"{len(twice)} stores recovered twice, once in a copy, without a difference"
+    return Measured("holds", by_traces.receipt, note)
+
+
+def _doubles(evidence: Evidence) -> Iterator[Mapping[str, Any]]:
+    """The stores that a recovery was made from twice, with what each of them decided."""
+    for run in evidence.runs:
+        yield from run["doubles"]
+
+
 def _intent(evidence: Evidence) -> Measured:
     """FI: refused is as good as not there; what a fork then makes of its value is FD's affair."""
     forks = [fork for run in evidence.runs for fork in run["branches"]]
@@ -145,13 +168,13 @@ def _progress(evidence: Evidence) -> Measured:
 def _recovered(run: Mapping[str, Any]) -> bool:
     """Crashed and recovered, and not about an output that may be refused."""
     micro = run["micro"]
-    return any(m.get("action") == CRASH for m in micro) and not any("poison" in m for m in micro)
+    return any(m.get("action") in CRASHES for m in micro) and not any("poison" in m for m in micro)
 
 
 def _end(run: Mapping[str, Any]) -> str:
     """How a recovered run ends: complete with every effect fired, parked, or stopped."""
     micro = run["micro"]
-    first = next(i for i, m in enumerate(micro) if m.get("action") == CRASH)
+    first = next(i for i, m in enumerate(micro) if m.get("action") in CRASHES)
     # A stray that is refused afterwards takes nothing from a run that came to its end.
     if any(m.get("at") == "complete" and _all_fired(run, i) for i, m in _after(micro, first)):
         return "complete"

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from adapters.base import gated_tasks
 from adapters.host import Host, HostError, Process
 from adapters.ledger import Ledger
+from adapters.services import Given
 from replay.lives import Conduct, Lives
 from replay.primary import Point, Primary, Report
-from replay.record import Branch, Event, Part, RunRecord
+from replay.racers import Racers, method_of, past_its_read
+from replay.record import Branch, Double, Event, Part, RunRecord, decision_of
 from tracegen.errors import MbtError
 from tracegen.spec import Spec
 from tracegen.trace import Step, Trace
@@ -26,21 +29,23 @@ def replay_trace(
     host: Host,
     folder: Path,
     conduct: Conduct,
-    services: Mapping[str, str],
+    given: Given,
 ) -> RunRecord:
     """Walk one trace on one system and return what happened.
 
     Args:
         folder: an empty folder of the run's own, inside the host's.
         conduct: how the adapter lets it be driven.
-        services: addresses of the run's own databases, by the name of the server.
+        given: what the run is given of servers.
 
     Raises:
         adapters.host.HostError: the machinery failed; there is no record and no verdict.
     """
-    walk = _Walk(spec, trace, host, folder, conduct, services)
+    walk = _Walk(spec, trace, host, folder, conduct, given)
     try:
         return walk.walk()
+    except HostError as error:
+        raise HostError(f"{walk.here}: {error}") from error
     finally:
         walk.close()
 
@@ -53,7 +58,7 @@ class _Walk:
         host: Host,
         folder: Path,
         conduct: Conduct,
-        services: Mapping[str, str],
+        given: Given,
     ) -> None:
         self.spec = spec
         self.trace = trace
@@ -64,34 +69,41 @@ class _Walk:
         self.run = Primary(
             spec,
             tasks=workflow.get("tasks", 0),
-            gate=workflow.get("gate", 0),
+            gates=gated_tasks(workflow),
             ledger=self.ledger,
         )
         responses = {name: a for name, a in spec.actions.items() if a.kind == "response"}
         self.progress_action = next((n for n, a in responses.items() if not a.parks), "")
         self.park_action = next((n for n, a in responses.items() if a.parks), "")
 
-        self.lives = Lives(host, folder, conduct, services)
+        self.lives = Lives(host, folder, conduct, given)
         self.ended = False
         self.releases = RELEASES * (self.run.tasks + 1 + len(trace.steps))
         self.branches: list[Branch] = []
+        self.doubles: list[Double] = []
         self.racers: dict[int, tuple[Process, Report]] = {}
+        self.deliveries = Racers(self.run, self.lives)
         self.inapplicable: dict[int, str] = {}
         self.dropped: list[int] = []
+        self.here = "its start"  # for the report of a failure
 
     # -- the walk ----------------------------------------------------------------------
 
     def walk(self) -> RunRecord:
         self.lives.begin(self.run.notes)
         self.run.take(self.process.call("start", {}))
+        while self.spec.begins == "parked" and self.run.at == "held":
+            self.run.take(self.release())
         self.note(None, "start", "", {})
         before: Mapping[str, Any] = self.trace.initial
         for index, step in enumerate(self.trace.steps):
             if self.ended:
                 self.inapplicable[index] = f"the run had {self.run.at}"
             else:
+                self.here = f"step {index + 1} ({step.action})"
                 self.take_step(index, step, before)
             before = step.state
+        self.here = "beyond its last step"
         self.drain(None)
         return RunRecord(
             trace=self.trace.name,
@@ -99,6 +111,7 @@ class _Walk:
             micro=tuple(self.run.micro),
             branches=tuple(self.branches),
             deaths=tuple(self.lives.deaths),
+            doubles=tuple(self.doubles),
             inapplicable=self.inapplicable,
             dropped=tuple(self.dropped),
             facts=tuple(dict.fromkeys(self.run.facts)),
@@ -136,6 +149,8 @@ class _Walk:
             self.branch(index, step.action, params)
         elif action.delivery == "race":
             self.race(index, step.action, params)
+        elif action.delivery in {"bring", "let-go"}:
+            self.race_on(index, step.action, params)
         else:
             self.deliver(index, step.action, params)
 
@@ -146,8 +161,8 @@ class _Walk:
     def hindrance(self, index: int, name: str) -> str | None:
         """Why a stimulus cannot be delivered, by what was observed; None where it can."""
         run, action = self.run, self.spec.actions[name]
-        if name in self.conduct.unsupported:
-            return self.conduct.unsupported[name]
+        if (method := method_of(name, action)) and method in self.conduct.unsupported:
+            return self.conduct.unsupported[method]
         if action.delivery == "race" and index not in self.racers:
             return "no second consumer had read before the first one's consumption was let go"
         holds = {
@@ -256,6 +271,7 @@ class _Walk:
     def deliver(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Make the call in the run's own process."""
         run, action, before = self.run, self.spec.actions[name], self.run.at
+        gate = run.gate  # of which an answer is; the run goes on from there
         report = self.process.call(name, params)
         if action.answers:
             report = self.approach(report, index)
@@ -270,7 +286,7 @@ class _Walk:
             run.pending.append(Event("stray"))
         run.take(report)
         if action.answers and not refused and run.at != "parked":
-            run.answer = (name, params)
+            run.answers[gate] = (name, params)
         run.drive(action, params, report["observed"].get("outcome"))
         self.note_refusal(name, report)
         self.note(index, "step", name, params)
@@ -336,19 +352,15 @@ class _Walk:
                 return
             if action.delivery != "race" or step.action in self.conduct.unsupported:
                 continue
-            if not self.past_its_read(first):
+            if not past_its_read(first, self.run.gate):
                 raise HostError(f"{step.action}: the first consumer is not held past its read")
             process = self.lives.beside(self.run.notes)
             report = process.call(step.action, self.params_of(step))
             while report["at"] == "held" and report["task"] < self.run.gate:
                 report = process.ask({"op": "release", "poison": False})
-            if report["at"] != "refused" and not self.past_its_read(report):
+            if report["at"] != "refused" and not past_its_read(report, self.run.gate):
                 raise HostError(f"{step.action}: the second consumer was not held past its read")
             self.racers[later] = (process, report)
-
-    def past_its_read(self, report: Report) -> bool:
-        """Whether a consumer is held between its read and its effect."""
-        return bool(report["at"] == "held" and report["task"] == self.run.gate)
 
     def race(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Let go a second consumer that had read before the first one's consumption was let go.
@@ -358,7 +370,7 @@ class _Walk:
         """
         run = self.run
         process, report = self.racers.pop(index)
-        while self.past_its_read(report) and not self.exhausted():
+        while past_its_read(report, run.gate) and not self.exhausted():
             report = process.ask({"op": "release", "poison": False})
         self.lives.end(process, report)
         refused = report["at"] == "refused"
@@ -369,16 +381,37 @@ class _Walk:
         self.look_again(report.get("error"))
         self.note(index, "step", name, params, by=process)
 
+    def race_on(self, index: int, name: str, params: Mapping[str, Any]) -> None:
+        """Take a step of a delivery that races with others; its parameter says of which."""
+        (number,) = params.values()
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise MbtError(f"{name}: a delivery is named by its number, not by {number!r}")
+        if self.spec.actions[name].delivery == "bring":
+            process = self.deliveries.bring(number, name)
+        elif self.deliveries.come(number):
+            process = self.deliveries.let_go(number, name)
+        else:
+            self.inapplicable[index] = "the delivery did not come in time"
+            return
+        self.note(index, "step", name, params, by=process)
+
     def crash(self, index: int, name: str, params: Mapping[str, Any]) -> None:
         """Crash the run where it is held, and recover in a process that never saw it."""
         run = self.run
-        self.lives.crash(index, run.notes)
+        self.lives.crash(index)
+        # Where there are program points, a recovery decides at which of them the run goes on.
+        double = self.lives.recover_copy(name, params, run.notes) if self.spec.point else None
+        self.lives.succeed(run.notes)
         found = self.process.ask({"op": "observe"})
         digest = self.process.ask({"op": "digest"})["digest"]
         run.pending.append(Event("crash"))
         durable = max(run.frontier, run.shown_frontier(found) or 0)
         run.take(self.process.call(name, params))
-        if any(found["observed"].get(n) != run.report["observed"].get(n) for n in self.stored):
+        if double is not None:
+            self.compare_recoveries(index, digest, double)
+        if self.spec.point and any(
+            found["observed"].get(n) != run.report["observed"].get(n) for n in self.stored
+        ):
             run.facts.append("the recovery wrote before its first gate")
         self.note_refusal(name, run.report)
         self.ended = run.at == "refused"
@@ -391,6 +424,17 @@ class _Walk:
         self.note(index, "step", name, params)
         if run.at == "parked" and run.answer is not None:
             self.answer_again(index, run.frontier)
+
+    def compare_recoveries(
+        self, index: int, digest: str | None, double: tuple[str | None, Report]
+    ) -> None:
+        """Keep what two recoveries from one store decided, the run's own and that of a copy."""
+        if double[0] != digest:
+            raise HostError("the copy of the store is not the store: their digests differ")
+        first, second = (decision_of(report) for report in (self.run.report, double[1]))
+        self.doubles.append(Double(index, digest or "", first, second))
+        if first != second:
+            self.run.facts.append("two recoveries from one store decided differently")
 
     @property
     def stored(self) -> set[str]:

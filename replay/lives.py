@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adapters.base import Adapter
+from adapters.copies import copy_store, moved
 from adapters.host import Host, HostError, Process
+from adapters.services import Given
 from replay.primary import Report
 from replay.record import Death
 
@@ -50,10 +54,12 @@ class Lives:
     """
 
     def __init__(
-        self, host: Host, folder: Path, conduct: Conduct, services: Mapping[str, str]
+        self, host: Host, folder: Path, conduct: Conduct, given: Given, *, observes: bool = True
     ) -> None:
         self._host = host
-        self._place = {"folder": str(folder), "services": dict(services)}
+        self._given = given
+        self._place: dict[str, Any] = {"folder": str(folder), "services": {**given.addresses}}
+        self._place["observes"] = observes
         self._by_exception = conduct.crash_form == "exception"
         self._own: Process | None = None
         self._beside: list[Process] = []
@@ -72,18 +78,14 @@ class Lives:
         """Start the run's first process."""
         self._own = self._spawn(notes)
 
-    def crash(self, step: int, notes: Mapping[str, Any]) -> None:
-        """Kill the run where it is held and reap it; its next process never saw it."""
+    def crash(self, step: int) -> None:
+        """End the run's process where it is held: by SIGKILL, reaped, or by an exception."""
         killed = self.own.ordinal
         self._recoveries += 1
         if self._by_exception:
             if self.own.ask({"op": "crash"})["at"] != "crashed":
                 raise HostError("the run went on though it was crashed by an exception")
             self.deaths.append(Death(killed, step, "exception", None))
-            self._count += 1
-            self.own.ordinal = self._count
-            ordinals = {"process": self._count, "recovery": self._recoveries}
-            self.own.ask({"op": "succeed", **ordinals})
             return
         status = self.own.kill()
         if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
@@ -91,7 +93,51 @@ class Lives:
                 f"process {killed} of the run was gone before it was killed (wait status {status})"
             )
         self.deaths.append(Death(killed, step, "kill", status))
-        self._own = self._spawn(notes, recovery=self._recoveries)
+
+    def recover_copy(
+        self, action: str, params: Mapping[str, Any], notes: Mapping[str, Any]
+    ) -> tuple[str | None, Report] | None:
+        """Recover from a copy of the store that the crash left, up to the first report.
+
+        The process is the next one's double: of the same ordinal, and of the recovery after its.
+
+        Returns:
+            The digest of the copy and the report; None where no store outlived the crash, or
+            others are connected to its server.
+        """
+        if self._by_exception:
+            return None
+        source = Path(self._place["folder"])
+        target = source.with_name(f"{source.name}-copy")
+        with ExitStack() as stack:
+            addresses = stack.enter_context(self._given.copied())
+            if addresses is None:
+                return None
+            stack.callback(shutil.rmtree, target, ignore_errors=True)
+            copy_store(source, target)
+            double = self._host.fork(
+                {
+                    "folder": str(target),
+                    "services": dict(addresses),
+                    "notes": moved(notes, source, target),
+                    "process": self._count + 1,
+                    "recovery": self._recoveries + 1,
+                    "branch": 0,
+                }
+            )
+            stack.callback(double.kill)
+            digest = double.ask({"op": "digest"})["digest"]
+            return digest, double.call(action, params)
+
+    def succeed(self, notes: Mapping[str, Any]) -> None:
+        """Start the process that takes over after a crash: one that never saw the run."""
+        if not self._by_exception:
+            self._own = self._spawn(notes, recovery=self._recoveries)
+            return
+        self._count += 1
+        self.own.ordinal = self._count
+        ordinals = {"process": self._count, "recovery": self._recoveries}
+        self.own.ask({"op": "succeed", **ordinals})
 
     def branch(
         self, number: int, action: str, params: Mapping[str, Any], notes: Mapping[str, Any]
@@ -107,9 +153,9 @@ class Lives:
         process = self.beside(notes, branch=number)
         return process, process.ordinal, process.call(action, params)
 
-    def beside(self, notes: Mapping[str, Any], *, branch: int = 0) -> Process:
+    def beside(self, notes: Mapping[str, Any], *, branch: int = 0, recovery: int = 0) -> Process:
         """Start a process beside the run's own."""
-        process = self._spawn(notes, branch=branch)
+        process = self._spawn(notes, branch=branch, recovery=recovery)
         self._beside.append(process)
         return process
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +36,19 @@ class Drivers:
         jobs: int,
         fresh: bool,
         limit: float,
+        interpreter: Path | None = None,
     ) -> None:
         self.conduct = conduct
         self._hosts = [
-            Host(adapter, workflow, conduct.options, fresh=fresh, limit=limit) for _ in range(jobs)
+            Host(
+                adapter,
+                workflow,
+                conduct.options,
+                fresh=fresh,
+                limit=limit,
+                interpreter=interpreter,
+            )
+            for _ in range(jobs)
         ]
         self._stack = ExitStack()
 
@@ -80,13 +90,17 @@ class Drivers:
                 folder = host.folder / f"run-{index}"
                 folder.mkdir()
                 try:
+                    before = len(host.attempts())
                     with self.services.for_run() as given:
-                        records[index] = replay_trace(
-                            spec, trace, host, folder, self.conduct, given
-                        )
+                        record = replay_trace(spec, trace, host, folder, self.conduct, given)
+                    tried = {*host.prepared, *host.attempts()[before:]}
+                    facts = (f"tried to reach {name}, and was kept from it" for name in tried)
+                    records[index] = replace(record, facts=(*record.facts, *sorted(facts)))
                 except HostError as error:
                     failed.set()
-                    raise MachineryError(f"trace {trace.name}: {error}") from error
+                    raise MachineryError(
+                        f"trace {trace.name} on adapter {host.adapter}, {error}"
+                    ) from error
                 finally:
                     shutil.rmtree(Path(folder), ignore_errors=True)
                 on_done()

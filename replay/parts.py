@@ -108,6 +108,11 @@ def _require_drivable(spec: Spec, parts: Sequence[Part]) -> None:
             "stands, so nothing could be let go on; make it a stimulus, or name the variables"
         )
     for name, action in spec.actions.items():
+        if action.delivery in {"bring", "let-go"} and len(action.tester) != 1:
+            raise MbtError(
+                f"{toml}: actions.{name}: a step of one of several deliveries has one tester "
+                f"parameter, the number of the delivery; it has {len(action.tester)}"
+            )
         for variable, source in action.appends.items():
             if source != "outcome" and source not in action.tester:
                 raise MbtError(

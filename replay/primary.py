@@ -18,27 +18,28 @@ class Primary:
     """Takes in the reports of a run's processes and writes down its micro-steps.
 
     Attributes:
-        tasks, gate: how many tasks the workflow has, and which of them asks.
-        at: where the run stands: held, parked, complete, failed or refused.
+        tasks, gates: how many tasks the workflow has, and which of them ask, in order.
+        at: where the run stands: held, idle, parked, complete, failed or refused.
         task: the task at whose gate it is held, or was held last.
         report: the report taken last.
         notes: what its caller would have written down; handed to each later process.
-        answer: the value that the system consumed, as the action and parameters that delivered it.
+        answers: by gate, the value that the system consumed there, as the action and parameters
+            that delivered it.
         frontier: the highest durable frontier that the store ever showed.
-        inherited: effects by task, as they were when the run parked first.
+        inherited: effects by task, as they were when the run first parked at its last gate.
         pending: what happened since the last micro-step.
     """
 
-    def __init__(self, spec: Spec, tasks: int, gate: int, ledger: Ledger) -> None:
+    def __init__(self, spec: Spec, tasks: int, gates: tuple[int, ...], ledger: Ledger) -> None:
         self.spec = spec
         self.tasks = tasks
-        self.gate = gate
+        self.gates = gates
         self.ledger = ledger
         self.at: str | None = None
         self.task = 0
         self.report: Report = {}
         self.notes: dict[str, Any] = {}
-        self.answer: tuple[str, Mapping[str, Any]] | None = None
+        self.answers: dict[int, tuple[str, Mapping[str, Any]]] = {}
         self.stood: int | None = None  # the task it stood before, None where nobody knows
         self.frontier = 0
         self.counts = [0] * tasks
@@ -53,17 +54,28 @@ class Primary:
         self.rows: list[Row] = []
 
     @property
+    def gate(self) -> int:
+        """The gate that it stands at or comes to next, else its last one; 0 where there is none."""
+        ahead = [gate for gate in self.gates if gate >= self.task]
+        return (ahead or [*self.gates[-1:], 0])[0]
+
+    @property
+    def answer(self) -> tuple[str, Mapping[str, Any]] | None:
+        """What was consumed at that gate."""
+        return self.answers.get(self.gate)
+
+    @property
     def point(self) -> Point:
         """The program point where it stands."""
-        if self.at == "held":
+        if self.at in {"held", "idle"}:
             return (self.task, False)
         return (self.gate, True) if self.at == "parked" else (self.tasks + 1, False)
 
     @property
     def where(self) -> str:
         """Where it stands, for a reader."""
-        held = f"the run was held at task {self.task}"
-        return held if self.at == "held" else f"the run was {self.at}"
+        where = f" at task {self.task}" if self.at in {"held", "idle"} else ""
+        return f"the run was {self.at}{where}"
 
     def take(self, report: Report) -> None:
         """Take in a report of one of its processes."""
@@ -75,7 +87,7 @@ class Primary:
         self.report = report
         self.notes = report["notes"]
         self.at = report["at"]
-        if self.at == "held":
+        if self.at in {"held", "idle"}:
             self.task = report["task"]
         if (shown := self.shown_frontier(report)) is not None:
             if shown < self.frontier:
@@ -123,14 +135,14 @@ class Primary:
     ) -> None:
         """Write down a micro-step that ended with the report taken last."""
         self.read_ledger()
-        if self.at == "parked" and not self.inherited:
+        if self.at == "parked" and self.gate in self.gates[-1:] and not self.inherited:
             self.inherited = tuple(self.counts)
         seen = dict(self.report["observed"])
         raw = {name: seen.pop(name) for name in ("outcome",) if name in seen}
         variables = self.spec.variables
         if self.spec.point:
             # The gates say where it stands, whatever the adapter shows; a refusal leaves it there.
-            if self.at in {"held", "parked", "complete"}:
+            if self.at in {"held", "idle", "parked", "complete"}:
                 self.stood = self.point[0]
             elif self.at == "failed":
                 self.stood = None

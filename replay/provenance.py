@@ -7,26 +7,16 @@ import os
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from adapters.base import Adapter
+from adapters.registry import versions_of
 from replay.suite import Replay
 from tracegen.module import read_module
 from tracegen.spec import Spec
 from tracegen.tools import Tool, Tools
-
-
-def versions_of(adapter: type[Adapter]) -> dict[str, str]:
-    """Distribution -> installed version, of what an adapter names."""
-    found = {}
-    for name in adapter.distributions:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
 
 
 def file_digest(path: Path) -> str:

@@ -32,7 +32,7 @@ from replay.suite import PartResult, Replay
 from tracegen.errors import MbtError
 from tracegen.trace import write_traces
 
-FORMAT = 1
+FORMAT = 2
 LONGEST_NAME = 160
 SECOND_PASS = "second.jsonl"
 STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
@@ -114,6 +114,8 @@ def _part(replay: Replay, result: PartResult) -> dict[str, Any]:
         "transitions": result.transitions,
         "covered": len(result.covered),
         "unsteady": list(result.unsteady),
+        "recovered_twice": result.recovered_twice,
+        "decided_otherwise": list(result.decided_otherwise),
         "explanation": _explanation(result.explanation),
         "divergences": [
             {"trace": record.trace, **divergence_data(tracking.divergence)}
@@ -146,6 +148,7 @@ def run_data(part: str, record: RunRecord) -> dict[str, Any]:
         "micro": steps,
         "branches": [asdict(branch) for branch in record.branches],
         "deaths": [asdict(death) for death in record.deaths],
+        "doubles": [asdict(double) for double in record.doubles],
         "inapplicable": {str(step): reason for step, reason in record.inapplicable.items()},
         "dropped": list(record.dropped),
         "facts": list(record.facts),

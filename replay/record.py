@@ -41,8 +41,8 @@ class MicroStep:
         part: what it was taken for.
         action: the action that was observed, "" at the start.
         params: its tester parameters.
-        at: where the run stood afterwards: held, parked, complete, failed or refused; None for
-            systems without program points.
+        at: where the run stood afterwards: held, idle (before a task, and nothing will move it),
+            parked, complete, failed or refused; None for systems without program points.
         process: ordinal of the process that took it.
         observed: the model's variables as observed afterwards.
         events: what happened since the previous micro-step.
@@ -100,6 +100,30 @@ class Death:
 
 
 @dataclass(frozen=True)
+class Double:
+    """Two recoveries from the store that one crash left: the run's own, and that of a copy of it.
+
+    Attributes:
+        step: index of the trace's step that crashed the run.
+        store: digest of the store, the same of both, "" where it cannot be read.
+        own, copy: what each decided (`decision_of`).
+    """
+
+    step: int
+    store: str
+    own: str
+    copy: str
+
+
+def decision_of(report: Mapping[str, Any]) -> str:
+    """What a recovery decided: the task whose body it enters first, or how it ends without one."""
+    if report["at"] in {"held", "idle"}:
+        return f"task {report['task']}" + (", idle" if report["at"] == "idle" else "")
+    error = report.get("error")
+    return f"{report['at']}: {error['type']}" if error else str(report["at"])
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """One trace, as one system walked it.
 
@@ -117,6 +141,7 @@ class RunRecord:
     micro: tuple[MicroStep, ...]
     branches: tuple[Branch, ...]
     deaths: tuple[Death, ...]
+    doubles: tuple[Double, ...]
     inapplicable: Mapping[int, str]
     dropped: tuple[int, ...]
     facts: tuple[str, ...]

@@ -18,7 +18,24 @@ from tracegen.errors import MbtError
 
 FORMAT = 1
 FOLDER = "studies"
-STUDIES: dict[str, str] = {}
+SWEPT = (
+    "langgraph",
+    "crewai",
+    "crewai-persist",
+    "crewai-checkpoint",
+    "llamaindex",
+    "pydantic-graph",
+    "dbos",
+)
+"""Adapters whose framework is swept over its releases."""
+STUDIES: dict[str, str] = {
+    "kill-points": "replay.kill_points",
+    "stores": "replay.stores",
+    **{f"versions-{adapter}": "replay.versions" for adapter in SWEPT},
+    "arrivals": "replay.arrivals",
+    "race-timing": "replay.race_timing",
+    "race-hosts": "replay.race_hosts",
+}
 """Name of a study -> the module that it is."""
 Content = Mapping[str, Any]
 

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 from adapters.base import Adapter
@@ -72,6 +73,16 @@ class PartResult:
     def covered(self) -> frozenset[int]:
         """Transitions that were certainly taken before any divergence of their run."""
         return frozenset().union(*(t.covered for t in self.trackings))
+
+    @property
+    def recovered_twice(self) -> int:
+        """Crashes whose store was recovered from twice, once in a copy."""
+        return sum(len(record.doubles) for record in self.records)
+
+    @property
+    def decided_otherwise(self) -> tuple[str, ...]:
+        """Names of the traces in which two recoveries from one store decided differently."""
+        return tuple(r.trace for r in self.records if any(d.own != d.copy for d in r.doubles))
 
     @property
     def inapplicable(self) -> int:
@@ -143,9 +154,15 @@ class Replay:
 
     @property
     def conforms(self) -> bool:
-        """No run diverges, no property fails, in either pass, and every run can be repeated."""
+        """No run diverges, no property fails, in either pass, and all can be repeated.
+
+        Every run, where it is replayed again, and every recovery, from a copy of its store.
+        """
         results = (*self.parts, *self.second_pass)
-        return not any(r.diverging or r.judgement.findings or r.unsteady for r in results)
+        return not any(
+            r.diverging or r.judgement.findings or r.unsteady or r.decided_otherwise
+            for r in results
+        )
 
 
 def replay_suite(
@@ -163,6 +180,7 @@ def replay_suite(
     limit: float = 60.0,
     again: bool = True,
     repeat: int = 1,
+    interpreter: Path | None = None,
     progress: Callable[[str, int, int], None] = lambda stage, done, total: None,
 ) -> Replay:
     """Replay the parts of a suite on an adapter, compare, judge and explain.
@@ -173,6 +191,7 @@ def replay_suite(
         limit: seconds within which a process has to come back from a step.
         again: whether to plan and replay what early divergences hid.
         repeat: how often to replay each trace, to see whether it goes the same way.
+        interpreter: the Python of the environment that the system is in, by default ours.
         progress: told the stage, how much of it is done, and of how much.
 
     Raises:
@@ -221,7 +240,13 @@ def replay_suite(
             if key not in hosts:
                 hosts[key] = stack.enter_context(
                     Drivers(
-                        adapter_reference, workflow, conduct, jobs=jobs, fresh=fresh, limit=limit
+                        adapter_reference,
+                        workflow,
+                        conduct,
+                        jobs=jobs,
+                        fresh=fresh,
+                        limit=limit,
+                        interpreter=interpreter,
                     )
                 )
                 servers.update(hosts[key].services.versions)

@@ -184,6 +184,7 @@ def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
         what = "\nexplained by " if len(replay.parts) == 1 else "\nthe whole is explained by "
         yield Text.assemble((what, "bold"), said)
     yield from _steadiness(replay)
+    yield from _recoveries(replay)
     unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}
     if unobserved:
         yield Text(f"not observed, so not compared: {', '.join(sorted(unobserved))}", "yellow")
@@ -211,6 +212,17 @@ def _steadiness(replay: Replay) -> Iterator[Text]:
         yield Text(f"went otherwise in one of {replay.repeat}: {', '.join(unsteady)}", "red")
     elif replay.repeat > 1:
         yield Text(f"each trace replayed {replay.repeat} times, each time the same", "green")
+
+
+def _recoveries(replay: Replay) -> Iterator[Text]:
+    """Whether recoveries from copies of what crashes left decided as the runs' own did."""
+    results = (*replay.parts, *replay.second_pass)
+    total = sum(result.recovered_twice for result in results)
+    other = [name for result in results for name in result.decided_otherwise]
+    if other:
+        yield Text(f"a copy of the store was recovered otherwise in {_runs(len(other))}", "red")
+    elif total:
+        yield Text(f"each of {total} stores recovered twice, once in a copy: no difference", "dim")
 
 
 def _runs(count: int) -> str:

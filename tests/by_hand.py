@@ -20,10 +20,10 @@ def hosts(adapter, framework):
         started = {}
         defaults = {name: o.default for name, o in load_adapter(locate(adapter)).options.items()}
 
-        def get(*, tasks=3, gate=2, **options):
-            key = (tasks, gate, *sorted(options.items()))
+        def get(*, tasks=3, gate=2, gates=(), **options):
+            key = (tasks, gate, gates, *sorted(options.items()))
             if key not in started:
-                workflow = {"tasks": tasks, "gate": gate}
+                workflow = {"tasks": tasks, **({"gates": [*gates]} if gates else {"gate": gate})}
                 host = Host(locate(adapter), workflow, defaults | options)
                 started[key] = (host.__enter__(), itertools.count())
             return started[key]

@@ -92,7 +92,7 @@ def test_what_nobody_touched_is_sound(audit, root):
 
 
 def test_a_receipt_that_was_changed_is_not_what_the_manifest_says(audit, root):
-    change(root, RECEIPT, '"format": 1', '"format":  1', entered=False)
+    change(root, RECEIPT, '"format": 2', '"format":  2', entered=False)
     done = audit(root)
     line = (root / MANIFEST).read_text().split(f"  {RECEIPT}")[0].count("\n") + 1
     assert done.code == 1

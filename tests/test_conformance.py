@@ -1,5 +1,6 @@
 """mbt conformance: cells from receipts, labels from statements, provenance from the paper."""
 
+import contextlib
 import csv
 import io
 import json
@@ -14,6 +15,7 @@ from kept import copy_committed
 from mbt.cli import main
 from mbt.commands import conformance_forms as forms
 from mbt.commands import conformance_run
+from mbt.workers import Worker
 from replay.cells import COLUMNS, Evidence, Measured, measure, stuck
 from replay.claims import CLAIMS, ClaimsError, label, read_claims
 from replay.conformance import conformance, grouped
@@ -22,6 +24,7 @@ from replay.rows import Row, RowsError, read_rows
 
 REPOSITORY = Path(__file__).parent.parent
 CLAIMED = read_claims()
+RAN = conformance_run.Done(1, "")
 ROWS = """
 [[table]]
 title = "The reference engine"
@@ -120,7 +123,7 @@ def test_every_cell_that_was_run_leads_to_a_receipt_that_is_there(kept):
 
 
 def run(*micro, branches=(), trace="T-1"):
-    return {"trace": trace, "micro": list(micro), "branches": list(branches), "inapplicable": {}}
+    return {"trace": trace, "micro": list(micro), "branches": list(branches), "doubles": []}
 
 
 def micro(action, at, effects=None, **more):
@@ -178,6 +181,23 @@ def test_liveness_is_of_runs_that_were_recovered(runs, verdict, idle):
     found = measure([evidence(runs)])
     assert found["liveness"].verdict == verdict
     assert stuck(found) == idle
+
+
+@pytest.mark.parametrize(
+    ("by_traces", "decisions", "verdict"),
+    [
+        ("not provoked", [], "not provoked"),
+        ("not provoked", [("task 3", "task 3")], "holds"),
+        ("not provoked", [("task 3", "task 3"), ("task 3", "task 1")], "violated"),
+        ("holds", [("task 3", "refused: ValueError")], "violated"),
+        ("violated", [("task 3", "task 3")], "violated"),
+        ("not observed", [("task 3", "task 3")], "not observed"),
+    ],
+)
+def test_rd_is_also_of_two_recoveries_from_one_store(by_traces, decisions, verdict):
+    doubles = [{"step": 2, "store": "s", "own": own, "copy": copy} for own, copy in decisions]
+    found = measure([evidence([{**run(), "doubles": doubles}], RD=by_traces)])["RD"]
+    assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -444,18 +464,21 @@ def test_a_receipt_of_another_form_is_missing_and_not_read(root):
 # -- replaying what is missing -----------------------------------------------------------
 
 
-def stand_in_replay(monkeypatch, *, interrupted_at=None):
-    """A stand-in for `mbt replay`, which writes down what it is asked for."""
+def stand_in_replay(monkeypatch, *, interrupted_at=None, done=RAN):
+    """A stand-in for the process that runs `mbt replay`: it writes down what it is asked for."""
     asked = []
 
-    class Replay:
-        @staticmethod
-        def main(args, **_):
+    class Worker(contextlib.nullcontext):
+        def run(self, words):
             if len(asked) == interrupted_at:
                 raise KeyboardInterrupt
-            asked.append(args)
+            command, *rest = words
+            assert (command, rest[-2:]) == ("replay", ["--jobs", "1"])
+            asked.append(rest[:-2])
+            return done
 
-    monkeypatch.setattr(conformance_run, "replay", Replay)
+    Worker.__enter__ = lambda self: self
+    monkeypatch.setattr(conformance_run, "Worker", Worker)
     return asked
 
 
@@ -490,18 +513,61 @@ def test_what_is_not_whole_or_of_something_else_is_replayed(root, monkeypatch, s
     assert spoil(text) != text
     path.write_text(spoil(text))
     main(["conformance", "--run", "--receipts", str(root)])
-    assert [words[-4:-2] for words in asked] == [["--receipts", str(root)]]
+    assert [words[-2:] for words in asked] == [["--receipts", str(root)]]
     assert "--option=fault=Replay" in asked[0]
 
 
 def test_leaving_early_says_what_is_kept(root, monkeypatch, capsys):
     shutil.rmtree(root / "R11_ConsumeCount")
     asked = stand_in_replay(monkeypatch, interrupted_at=1)
-    assert main(["conformance", "--run", "--receipts", str(root)]) == 130
+    assert main(["conformance", "--run", "--jobs", "1", "--receipts", str(root)]) == 130
     assert len(asked) == 1
     error = capsys.readouterr().err
     assert "3 of 5: R11_ConsumeCount/reference/default" in error
     assert "3 of 5 replays are done and kept" in error
+
+
+@pytest.mark.parametrize(
+    ("done", "code", "said"),
+    [
+        (conformance_run.Done(3, "a line\nmbt: trace R0-01: it hung"), 3, "trace R0-01: it hung"),
+        (conformance_run.Done(2, "mbt: no such adapter"), 2, "no such adapter"),
+        (None, 3, "its process ended before the replay did"),
+    ],
+)
+def test_a_replay_that_fails_ends_the_run_and_is_named(root, monkeypatch, capsys, done, code, said):
+    shutil.rmtree(root / "R11_ConsumeCount")
+    asked = stand_in_replay(monkeypatch, done=done)
+    assert main(["conformance", "--run", "--jobs", "1", "--receipts", str(root)]) == code
+    assert len(asked) == 1
+    error = capsys.readouterr().err
+    assert f"R11_ConsumeCount/reference/default: {said}" in error
+    assert "2 of 5 replays are done and kept" in error
+
+
+def test_rows_of_no_framework_are_replayed_when_asked_for(root, monkeypatch):
+    beside = """
+[[table]]
+title = "Beside the table"
+modules = ["ResumeContract"]
+adapter = "reference"
+rows = [{ fault = "ForkIgnore" }]
+"""
+    (root / "rows.toml").write_text((root / "rows.toml").read_text() + beside)
+    asked = stand_in_replay(monkeypatch)
+    main(["conformance", "--run", "--receipts", str(root)])
+    assert asked == []
+    main(["conformance", "--run", "--every", "--receipts", str(root)])
+    assert ["--option=fault=ForkIgnore" in words for words in asked] == [True]
+
+
+def test_a_worker_runs_command_after_command(tmp_path):
+    with Worker() as worker:
+        first = worker.run(["replay", "nowhere.tla", "--adapter", "reference"])
+        second = worker.run(["specs"])
+    assert first.code == 2 and "nowhere.tla" in first.said
+    assert (second.code, second.said) == (0, "")
+    assert worker.run(["specs"]) is None  # it is gone
 
 
 # -- forms and the table that is kept ----------------------------------------------------

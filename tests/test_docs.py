@@ -8,12 +8,14 @@ import sys
 from functools import cache
 from pathlib import Path
 
+import click
 import pytest
 from pages import assert_prints, blocks, run
 
 import mbt
 from adapters.base import Adapter, Run
 from mbt.cli import _summaries
+from mbt.cli import mbt as commands
 from tracegen import spec_tables
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -53,7 +55,13 @@ def folder(tmp_path):
 
 @cache
 def help_of(name):
-    return run(REPOSITORY, f"mbt {name} --help").stdout
+    """The help of a command, and of those below it."""
+    command = commands.get_command(None, name)
+    below = command.list_commands(None) if isinstance(command, click.Group) else []
+    return "".join(
+        run(REPOSITORY, f"mbt {words} --help").stdout
+        for words in (name, *(f"{name} {one}" for one in below))
+    )
 
 
 def test_there_is_something_shown():

@@ -366,7 +366,7 @@ def test_what_is_no_receipt(mbt, kept, text):
     assert "--write writes it" in err
 
 
-GRIDS = ("indcheck", "parked", "r10", "r11", "table2", "table3", "table3-r8")
+GRIDS = ("consumerace", "indcheck", "parked", "r10", "r11", "table2", "table3", "table3-r8")
 
 
 @pytest.fixture(params=GRIDS)

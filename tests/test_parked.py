@@ -33,6 +33,16 @@ def test_durable_parking_survives_a_kill(parked, adapter, chosen):
         assert signal.SIGKILL in [death.status for death in record.deaths]
 
 
+def test_where_parking_is_volatile_nobody_asks_again(parked):
+    """The run is safe because it is dead; the model's switch for that explains all of it."""
+    found = parked.replay("reference", parking="volatile")
+    (result,) = found.parts
+    (record,) = [r for r in result.records if r.trace in result.diverging]
+    assert [(m.at, m.observed["waiting"]) for m in record.micro][-1] == ("idle", False)
+    assert result.explanation.smallest == (("ParkDurable",),)
+    assert violated(result, parked.spec) == set()
+
+
 def test_crewai_finds_its_question_again(parked):
     records = parked.replay("crewai").parts[0].records
     crashed = [m for r in records for m in r.micro if m.action == "CrashWhileParked"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replay.provenance import file_digest, versions_of
+from replay.provenance import file_digest
 from replay.receipts import broken_entries
 
 REPOSITORY = Path(__file__).parent.parent
@@ -15,13 +15,14 @@ sys.path.insert(0, str(RECEIPTS))
 
 import regenerate  # noqa: E402
 
-from adapters.registry import load_adapter, locate  # noqa: E402
+from adapters.registry import load_adapter, locate, versions_of  # noqa: E402
 
 PARTS = {
     "ResumeContract": [40, 80, 1],
     "R11_ConsumeCount": [1, 56],
     "LangGraphFork": [4],
     "ResumeContractParked": [40],
+    "ConsumeRace": [6, 66, 192],
 }
 ROWS = list(regenerate.rows())
 

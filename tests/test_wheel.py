@@ -46,6 +46,7 @@ def test_the_wheel_has_modules_configurations_and_grammar(wheel):
         "adapters/crewai.py",
         "replay/engine.py",
         "mbt/commands/replay.py",
+        "mbt/templates/resume_adapter.py.txt",
     } <= names
     assert not [name for name in names if name.startswith(("tests/", "receipts/", "benchmarks/"))]
 

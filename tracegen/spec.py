@@ -85,6 +85,8 @@ class Spec:
     variables: Variables
     point: Names
     """The variables that a program point is read from."""
+    begins: str | None
+    """"parked" where the initial states are those of a parked run."""
     null: str | None
     """How "nothing" is written in the model."""
     workflow: Mapping[str, str | int]
@@ -160,6 +162,7 @@ def _spec(module: Module, table: SpecTable, models: Mapping[str, Model]) -> Spec
         actions=table.actions,
         variables=table.variables,
         point=table.point,
+        begins=table.begins,
         null=table.null,
         workflow=table.workflow,
         observed=table.observed,

@@ -87,7 +87,7 @@ class Action(Table):
     """How an action of the model is driven; see docs/driving.md."""
 
     kind: Literal["stimulus", "response"]
-    delivery: Literal["call", "branch", "kill", "race"] | None = None
+    delivery: Literal["call", "branch", "kill", "race", "bring", "let-go"] | None = None
     tester: Mapping[str, _ValuePath] = {}
     """Parameters that are ours to choose, and where the state after the step shows them."""
     system: Mapping[str, _ValuePath] = {}
@@ -156,6 +156,8 @@ class SpecTable(Table):
     module: str
     title: str = ""
     point: Names = ()
+    begins: Literal["parked"] | None = None
+    """Where a run is brought to before its first state is compared; by default nowhere."""
     null: str | None = None
     observed: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_]+$")
     workflow: Mapping[str, str | int] = {}

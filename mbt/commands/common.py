@@ -1,9 +1,9 @@
-"""What the commands share: the SPEC argument, and the options of the checker."""
+"""What the commands share: the SPEC argument, the options of the checker, and the adapter."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 import specs
+from adapters.base import Adapter
+from adapters.registry import UnknownAdapter, load_adapter, locate
 from tracegen.apalache import LENGTH, find
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError
@@ -197,3 +199,37 @@ def refuse_seed() -> None:
     given = click.get_current_context().get_parameter_source("seed")
     if given is not click.core.ParameterSource.DEFAULT:
         raise MbtError("Apalache takes no seed; `mbt traces -o FILE` keeps what it simulated")
+
+
+def named_adapter(name: str) -> tuple[type[Adapter], str]:
+    """The class of an adapter, and where it is. Raises MbtError where there is none."""
+    try:
+        reference = locate(name)
+        return load_adapter(reference), reference
+    except UnknownAdapter as error:
+        raise MbtError(str(error)) from error
+
+
+def chosen_options(adapter: type[Adapter], name: str, chosen: Sequence[str]) -> dict[str, str]:
+    """Every option of an adapter, with the choice made (NAME=VALUE each) or its default.
+
+    Raises MbtError where there is no such option or choice.
+    """
+    options = {option: rule.default for option, rule in adapter.options.items()}
+    for text in chosen:
+        option, equals, value = text.partition("=")
+        if not equals:
+            raise MbtError(f"--option {text}: write it as NAME=VALUE")
+        if option not in options:
+            known = ", ".join(options) or "none"
+            raise MbtError(f"adapter {name} has no option {option!r}; known: {known}")
+        choices = adapter.options[option].choices
+        if choices and value not in choices:
+            raise MbtError(
+                f"--option {text}: {option} is one of {', '.join(choices)} "
+                f"({adapter.options[option].about})"
+            )
+        options[option] = value
+    if wrong := adapter.check_options(options):
+        raise MbtError(f"adapter {name}: {wrong}")
+    return options

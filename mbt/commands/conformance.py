@@ -44,9 +44,12 @@ _TEXTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 @click.option("--strict", is_flag=True, help="✗ where no statement was found, instead of U.")
 @click.option("--run", is_flag=True, help="Replay first what has no receipt of what is here.")
 @click.option("--again", is_flag=True, help="With --run: replay what has one, too.")
+@click.option("--every", is_flag=True, help="With --run: also the rows that are of TABLE.md alone.")
 @click.option("--check", is_flag=True, help="Compare with the tables that are kept.")
 @click.option("--write", is_flag=True, help="Keep the tables.")
-@click.option("--jobs", type=click.IntRange(1, 64), default=None, help="Traces at a time.")
+@click.option(
+    "--jobs", type=click.IntRange(1, 64), default=None, help="With --run: replays at a time."
+)
 @click.option(
     "--receipts",
     type=click.Path(file_okay=False, path_type=Path),
@@ -61,6 +64,7 @@ def conformance(
     strict: bool,
     run: bool,
     again: bool,
+    every: bool,
     check: bool,
     write: bool,
     jobs: int | None,
@@ -79,11 +83,12 @@ def conformance(
     """
     if (adapters or strict) and (check or write):
         raise MbtError("the tables that are kept have every row and are not strict")
-    if again and not run:
-        raise MbtError("--again is of --run")
+    if (again or every) and not run:
+        raise MbtError(f"{'--again' if again else '--every'} is of --run")
     rows = _chosen(read_rows(receipts), adapters)
     if run:
-        _run(rows, jobs, again=again)
+        # A row that is of no framework is a measurement beside the table.
+        _run([row for row in rows if every or row.framework is not None], jobs, again=again)
     made = make(receipts, adapters, strict=strict)
     if write:
         for path, text in kept_tables(receipts, made.content).items():

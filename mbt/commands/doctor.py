@@ -7,7 +7,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from rich.text import Text
 
 from mbt import shadow
 from mbt.console import console, print_json
+from replay.environments import pins
 from tracegen.apalache import find
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError
@@ -24,7 +25,6 @@ from tracegen.jvm import Processes, supports_aot
 from tracegen.tools import Tool, find_apalache, find_java, find_tlc
 
 _USABLE, _UNUSABLE = 0, 3
-_PIN = re.compile(r"""([\w.-]+)(?:\[.*?\])?==([\w.]+) *;.*extra *== *["']([\w-]+)["']""")
 _JAVA_OF_APALACHE = {"0.60": 25, "0.61": 17, "0.62": 21}
 _STAND_IN = "mbt was tested with a stand-in for it alone (docs/apalache.md)"
 _NO_APALACHE = (
@@ -136,21 +136,17 @@ def _java_row(java: Tool) -> Row:
 
 def _frameworks() -> Iterator[Row]:
     """Each framework that an extra of ours names: its pin and what is installed."""
-    for requirement in requires(shadow.DISTRIBUTION) or ():
-        found = _PIN.match(requirement)
-        if found is None:
-            continue
-        name, pin, extra = found.groups()
-        facts = {"extra": extra, "pin": pin}
+    for pin in pins():
+        facts = {"extra": pin.extra, "pin": pin.version}
         try:
-            installed = version(name)
+            installed = version(pin.name)
         except PackageNotFoundError:
-            text = f'not installed; pip install "{shadow.DISTRIBUTION}[{extra}]"'
-            yield _entry(name, text, "missing", installed=None, **facts)
+            text = f'not installed; pip install "{shadow.DISTRIBUTION}[{pin.extra}]"'
+            yield _entry(pin.name, text, "missing", installed=None, **facts)
             continue
-        text = installed if installed == pin else f"{installed}, measured with {pin}"
-        state = "fine" if installed == pin else "missing"
-        yield _entry(name, text, state, installed=installed, **facts)
+        same = installed == pin.version
+        text = installed if same else f"{installed}, measured with {pin.version}"
+        yield _entry(pin.name, text, "fine" if same else "missing", installed=installed, **facts)
 
 
 def _folders() -> Iterator[Row]:

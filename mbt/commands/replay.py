@@ -14,7 +14,7 @@ from rich.text import Text
 
 from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
-from adapters.registry import UnknownAdapter, load_adapter, locate
+from adapters.registry import versions_of
 from adapters.services import ServiceError
 from mbt.commands.common import (
     CheckerOptions,
@@ -22,6 +22,8 @@ from mbt.commands.common import (
     bounds_options,
     checker_choice,
     checker_options,
+    chosen_options,
+    named_adapter,
     refuse_seed,
     spec_argument,
     spec_as_typed,
@@ -30,7 +32,8 @@ from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.models import Models
 from replay.parts import Selection, plan_parts
-from replay.provenance import provenance, versions_of, volatile
+from replay.provenance import provenance, volatile
+from replay.racers import method_of
 from replay.receipts import check_writable, receipt_name, summary, write_receipt
 from replay.suite import Part, Replay, replay_suite, require_paths
 from replay.tables import Invocation, report, walk_picture
@@ -144,8 +147,8 @@ def replay(
             raise MbtError("--traces names where the traces come from; leave out --checker")
     started, began = datetime.now(UTC).isoformat(timespec="seconds"), time.monotonic()
     spec = checker.load(spec_path)
-    adapter, reference = _adapter(adapter_name)
-    options = _options(adapter, adapter_name, chosen)
+    adapter, reference = named_adapter(adapter_name)
+    options = chosen_options(adapter, adapter_name, chosen)
     with checker.running() as run, Stages(quiet=as_json) as stages:
         symbolic = choice.open(run)
         selection = Selection(models, cover, trace_file, only, bounds, symbolic)
@@ -247,21 +250,14 @@ def _print(found: Replay, typed: Invocation, versions: Mapping[str, str]) -> Non
     screen.print(f"\nreceipt: {typed.receipt}", style="dim", soft_wrap=True)
 
 
-def _adapter(name: str) -> tuple[type[Adapter], str]:
-    try:
-        reference = locate(name)
-        return load_adapter(reference), reference
-    except UnknownAdapter as error:
-        raise MbtError(str(error)) from error
-
-
 def _check_methods(spec: Spec, adapter: type[Adapter], name: str, parts: Sequence[Part]) -> None:
     """Every action that is going to be delivered needs its method."""
     actions = {step.action for part in parts for trace in part.traces for step in trace.steps}
     for action in sorted(actions):
-        if spec.actions[action].kind == "stimulus" and not hasattr(adapter, action):
+        method = method_of(action, spec.actions[action])
+        if spec.actions[action].kind == "stimulus" and method and not hasattr(adapter, method):
             raise MbtError(
-                f"adapter {name}: {adapter.__name__} has no method {action}; "
+                f"adapter {name}: {adapter.__name__} has no method {method}; "
                 "an adapter has one for each action that is delivered (docs/adapters.md)"
             )
 
@@ -276,25 +272,3 @@ def _check_merges(
                 f"adapter {name}: merged_actions() names {unknown[0]!r}, which is no action of "
                 f"{spec.module}; known: {', '.join(spec.actions)}"
             )
-
-
-def _options(adapter: type[Adapter], name: str, chosen: tuple[str, ...]) -> Mapping[str, str]:
-    """Every option of an adapter, with the choice made or its default."""
-    options = {option: rule.default for option, rule in adapter.options.items()}
-    for text in chosen:
-        option, equals, value = text.partition("=")
-        if not equals:
-            raise MbtError(f"--option {text}: write it as NAME=VALUE")
-        if option not in options:
-            known = ", ".join(options) or "none"
-            raise MbtError(f"adapter {name} has no option {option!r}; known: {known}")
-        choices = adapter.options[option].choices
-        if choices and value not in choices:
-            raise MbtError(
-                f"--option {text}: {option} is one of {', '.join(choices)} "
-                f"({adapter.options[option].about})"
-            )
-        options[option] = value
-    if wrong := adapter.check_options(options):
-        raise MbtError(f"adapter {name}: {wrong}")
-    return options

@@ -84,6 +84,9 @@ class NeverAsks(Reference):
     def consumed(self):
         return "v"
 
+    def _asks(self, task):
+        return False
+
 
 class ForksInABody(Reference):
     def effect(self, task, value=None):
