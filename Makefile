@@ -2,7 +2,8 @@
 # make test      set everything up, and run the tests
 # make lint      style and types
 # make receipts  write the committed receipts anew
-# make nightly   what takes long: the receipts, the grids with R8, the figures of benchmarks/
+# make sweeps    measure the studies of receipts/studies anew, all releases among them
+# make nightly   what takes long: the receipts, the sweeps, the grids with R8, the figures of benchmarks/
 # make lock      pin the dependencies anew
 
 PYTHON ?= python3
@@ -38,15 +39,19 @@ lint: $(READY)
 receipts: $(READY)
 	$(BIN)/python receipts/regenerate.py
 
-nightly: $(READY) receipts
+sweeps: $(READY)
+	$(BIN)/python receipts/sweeps.py
+
+nightly: $(READY) receipts sweeps
 	for grid in $(GRIDS); do $(MBT) matrix specs/$$grid.grid.toml --slow --write || exit $$?; done
 	$(BIN)/python benchmarks/grid.py
 	$(BIN)/python benchmarks/tour.py
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/replay.py
+	$(BIN)/python benchmarks/overheads.py
 
 lock: $(READY)
 	cd requirements && echo uv | ../$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --output-file uv.txt -
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links --python-version 3.11 --extra frameworks --extra dev --output-file requirements/all.txt pyproject.toml
 
-.PHONY: setup replay test lint receipts nightly lock
+.PHONY: setup replay test lint receipts sweeps nightly lock

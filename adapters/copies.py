@@ -27,6 +27,11 @@ def copy_store(source: Path, target: Path) -> None:
         elif path.is_file() and name.parts[0] not in {LOG, *_names_of(LEDGER)}:
             if _is_sqlite(path):
                 _back_up(path, target / name)
+            elif path.suffix == ".json":
+                # Some name the folder that they are in (CrewAI's checkpoints do), and what
+                # recovers from the copy would go on in the run's own.
+                text = path.read_bytes().replace(f"{source}/".encode(), f"{target}/".encode())
+                (target / name).write_bytes(text)
             elif not (str(path).endswith(_BESIDE) and _is_sqlite(_database_of(path))):
                 shutil.copy2(path, target / name)
 

@@ -15,7 +15,7 @@ from replay.measurements import measurements
 from replay.rows import Row, read_rows
 
 HERE = Path(__file__).resolve().parent
-WORDS = {"": ["--run", "--again"], "--rest": ["--run"], "--table": []}
+WORDS = {"": ["--run", "--every", "--again"], "--rest": ["--run", "--every"], "--table": []}
 
 
 def rows() -> list[Row]:

@@ -135,9 +135,9 @@ def listings(content: Content) -> Iterator[Listing]:
                 *(", ".join(f"{ms:.1f}" for ms in found[key]) for key in ("trip", "apart")),
             )
         )
-    refused = sorted({name for cell in content["cells"] for name in cell["comes to"]["errors"]})
-    about = [f"Who was {name}." for name in refused]
-    yield Listing("Two racers on two hosts", tuple(about), head, tuple(rows))
+    errors = sorted({name for cell in content["cells"] for name in cell["comes to"]["errors"]})
+    about = (f"Refused with: {', '.join(name.removeprefix('refused: ') for name in errors)}.",)
+    yield Listing("Two racers on two hosts", about if errors else (), head, tuple(rows))
 
 
 def page(content: Content) -> str:

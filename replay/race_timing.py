@@ -143,6 +143,14 @@ ABOUT = (
 )
 
 
+NOTES = {
+    "refused: DuplicateObject": "DuplicateObject: on PostgreSQL the gate makes its table of claims "
+    "when it is first asked for one, and of racers that do so at once some are told that the type "
+    "of that name exists. Each run has a database of its own, so its racers are the first.",
+}
+"""What explains an error that a racer was refused with, where it is not the gate's own."""
+
+
 def listings(content: Content) -> Iterator[Listing]:
     """The tables, with what is to be said of them."""
     yield _sweep(content)
@@ -169,7 +177,9 @@ def _sweep(content: Content) -> Listing:
                 *(_pair(found["apart"]), _pair(found["outlasts by"])),
             )
         )
-    return Listing("k racers of one interrupt", (_outlasted(cells),), head, tuple(rows))
+    errors = {name for cell in cells for name in cell["comes to"]["errors"]}
+    about = (_outlasted(cells), *(NOTES[name] for name in sorted(errors & {*NOTES})))
+    return Listing("k racers of one interrupt", about, head, tuple(rows))
 
 
 def _outlasted(cells: Sequence[Mapping[str, Any]]) -> str:
@@ -181,8 +191,9 @@ def _outlasted(cells: Sequence[Mapping[str, Any]]) -> str:
     return (
         f"Of {n} repetitions on the stock plane, the gated body outlasted the arrivals in "
         f"{outlasted}: there every racer fired in {counted(within, outlasted)}; in the other "
-        f"{others}, in {counted(by_all - within, others)}. Where a jitter is larger than the body "
-        "lasts, the rest of the call is what racers still arrive within."
+        f"{others}, in {counted(by_all - within, others)}. A racer that calls after the body may "
+        "still fire: what it must precede is the write at the end of the superstep. And one that "
+        "calls during the body may be inert: between its call and its read it may have waited."
     )
 
 

@@ -67,7 +67,7 @@ def test_a_copy_holds_what_a_killed_process_left_in_the_log_beside(tmp_path):
     writer.join()
     assert writer.exitcode == -signal.SIGKILL
     assert (source / "store.db-wal").stat().st_size
-    (source / "deep" / "state.json").write_text("{}")
+    (source / "deep" / "state.json").write_text(f'{{"location": "{source}/deep"}}')
     (source / "run-wal").write_text("of no database")
     for name in ("ledger.db", "log.txt"):
         (source / name).write_text("the run's own")
@@ -75,6 +75,8 @@ def test_a_copy_holds_what_a_killed_process_left_in_the_log_beside(tmp_path):
     assert sorted(
         str(path.relative_to(tmp_path / "copy")) for path in (tmp_path / "copy").rglob("*")
     ) == ["deep", "deep/state.json", "run-wal", "store.db"]
+    moved_text = (tmp_path / "copy" / "deep" / "state.json").read_text()
+    assert moved_text == f'{{"location": "{tmp_path}/copy/deep"}}'
     with sqlite3.connect(tmp_path / "copy" / "store.db") as copied:
         assert copied.execute("SELECT v FROM t").fetchall() == [("durable",)]
     with sqlite3.connect(source / "store.db") as kept:  # nor was the source touched

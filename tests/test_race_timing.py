@@ -125,7 +125,7 @@ def check(found, racers):
     assert by["fired"] + by["refused"] + by["inert"] == racers
 
 
-@needs
+@needs("langgraph")
 def test_racers_of_a_body_that_is_long():
     with plane(STOCK, "sqlite") as raced:
         found = repetition(raced, raced.host.folder / "run", [0.0, 5.0], 300.0)
@@ -134,7 +134,8 @@ def test_racers_of_a_body_that_is_long():
     assert all(racer[2] is None or racer[2] >= 300 for racer in found["racers"])
 
 
-@needs
+@needs("langgraph")
+@needs("remit")
 def test_under_the_gate_one_is_served_whenever_they_come():
     with plane(GATED, "sqlite") as raced:
         found = repetition(raced, raced.host.folder / "run", [0.0] * 3, 300.0)
@@ -143,7 +144,8 @@ def test_under_the_gate_one_is_served_whenever_they_come():
     assert figures([found])["errors"].keys() <= {"refused: RemitConsumeConflict"}
 
 
-@needs
+@needs("langgraph")
+@needs("remit")
 def test_the_command_measures_what_it_is_asked_for(tmp_path, capsys):
     chosen = "--k 3 --jitter 2 --dose 4 --backend sqlite --repetitions 1"
     arguments = ["race", "timing", *chosen.split(), "--plot", str(tmp_path), "--json"]
@@ -352,7 +354,8 @@ def _lives(process):
         return False
 
 
-@needs
+@needs("langgraph")
+@needs("remit")
 def test_two_racers_on_two_hosts(hosts):
     found = race_hosts.measure(1)
     assert found["skipped"] is None
