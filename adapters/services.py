@@ -67,7 +67,7 @@ class Services:
             yield Given()
             return
         with self._database("template0") as name:
-            given = {"postgres": f"{self._postgres} dbname={name}"}
+            given = {"postgres": _address(self._postgres, name)}
             yield Given(given, lambda: self._copied(name))
 
     @contextmanager
@@ -77,7 +77,7 @@ class Services:
             yield None
             return
         with self._database(name) as copy:
-            yield {"postgres": f"{self._postgres} dbname={copy}"}
+            yield {"postgres": _address(self._postgres, copy)}
 
     @contextmanager
     def _database(self, template: str) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _left_alone(dsn: str, name: str) -> bool:
     import psycopg
 
     until = time.monotonic() + GONE_LIMIT
-    with psycopg.connect(f"{dsn} dbname=postgres", autocommit=True) as connection:
+    with psycopg.connect(_address(dsn, "postgres"), autocommit=True) as connection:
         while True:
             found = connection.execute(
                 "SELECT count(*) FROM pg_stat_activity WHERE datname = %s", (name,)
@@ -125,10 +125,17 @@ def open_services(names: Sequence[str]) -> Iterator[Services]:
         yield Services(stack.enter_context(_postgres()) if names else None)
 
 
+def _address(dsn: str, database: str) -> str:
+    """The address of one database of a server, whose own is key=value pairs or a URI."""
+    import psycopg
+
+    return psycopg.conninfo.make_conninfo(dsn, dbname=database)
+
+
 def _version(dsn: str) -> str:
     import psycopg
 
-    with psycopg.connect(f"{dsn} dbname=postgres") as connection:
+    with psycopg.connect(_address(dsn, "postgres")) as connection:
         number = connection.info.server_version
     return f"{number // 10000}.{number % 10000}"
 
@@ -136,7 +143,7 @@ def _version(dsn: str) -> str:
 def _execute(dsn: str, statement: str) -> None:
     import psycopg
 
-    with psycopg.connect(f"{dsn} dbname=postgres", autocommit=True) as connection:
+    with psycopg.connect(_address(dsn, "postgres"), autocommit=True) as connection:
         connection.execute(statement.encode())
 
 
@@ -146,6 +153,13 @@ def _postgres() -> Iterator[str]:
     if importlib.util.find_spec("psycopg") is None:
         raise ServiceError('PostgreSQL: psycopg is missing; pip install "tla-mbt[postgres]"')
     if given := os.environ.get(POSTGRES_DSN):
+        import psycopg
+
+        try:
+            _version(given)
+        except psycopg.Error as error:
+            said = " ".join(str(error).split())
+            raise ServiceError(f"PostgreSQL: {POSTGRES_DSN} leads to no server: {said}") from None
         yield given
         return
     programs = _programs()

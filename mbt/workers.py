@@ -52,9 +52,13 @@ class Worker:
             return None
         return Done(**json.loads(line)) if line.endswith("\n") else None
 
-    def end(self) -> None:
-        """Have it clean up after what it does, and wait until it is gone."""
+    def interrupt(self) -> None:
+        """Have it clean up after what it does, and end."""
         self._process.terminate()
+
+    def end(self) -> None:
+        """Interrupt it, and wait until it is gone."""
+        self.interrupt()
         with contextlib.suppress(BrokenPipeError):
             self._process.communicate()
 

@@ -12,7 +12,7 @@ from adapters.ledger import Ledger
 from adapters.services import Given
 from replay.lives import Conduct, Lives
 from replay.primary import Point, Primary, Report
-from replay.racers import Racers, method_of, past_its_read
+from replay.racers import Racers, method_of, past_its_read, up_to_the_gate
 from replay.record import Branch, Double, Event, Part, RunRecord, decision_of
 from tracegen.errors import MbtError
 from tracegen.spec import Spec
@@ -356,8 +356,7 @@ class _Walk:
                 raise HostError(f"{step.action}: the first consumer is not held past its read")
             process = self.lives.beside(self.run.notes)
             report = process.call(step.action, self.params_of(step))
-            while report["at"] == "held" and report["task"] < self.run.gate:
-                report = process.ask({"op": "release", "poison": False})
+            report = up_to_the_gate(process, report, self.run.gate)
             if report["at"] != "refused" and not past_its_read(report, self.run.gate):
                 raise HostError(f"{step.action}: the second consumer was not held past its read")
             self.racers[later] = (process, report)
@@ -429,10 +428,12 @@ class _Walk:
         self, index: int, digest: str | None, double: tuple[str | None, Report]
     ) -> None:
         """Keep what two recoveries from one store decided, the run's own and that of a copy."""
+        if digest is None and double[0] is None:
+            return  # nobody can say whether the copy is the store
         if double[0] != digest:
             raise HostError("the copy of the store is not the store: their digests differ")
         first, second = (decision_of(report) for report in (self.run.report, double[1]))
-        self.doubles.append(Double(index, digest or "", first, second))
+        self.doubles.append(Double(index, str(digest), first, second))
         if first != second:
             self.run.facts.append("two recoveries from one store decided differently")
 

@@ -103,16 +103,17 @@ class Lives:
 
         Returns:
             The digest of the copy and the report; None where no store outlived the crash, or
-            others are connected to its server.
+            where processes beside the run, held there, are connected to its database: no database
+            is copied under a session.
         """
-        if self._by_exception:
+        if self._by_exception or (self._beside and self._given.addresses):
             return None
         source = Path(self._place["folder"])
         target = source.with_name(f"{source.name}-copy")
         with ExitStack() as stack:
             addresses = stack.enter_context(self._given.copied())
             if addresses is None:
-                return None
+                raise HostError("the database of a run whose processes are gone is still in use")
             stack.callback(shutil.rmtree, target, ignore_errors=True)
             copy_store(source, target)
             double = self._host.fork(

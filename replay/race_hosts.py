@@ -50,7 +50,7 @@ def measure(
     """
     found: dict[str, Any] = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "cores": os.cpu_count(),
         "load": [round(os.getloadavg()[0], 1)],

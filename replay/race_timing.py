@@ -103,7 +103,7 @@ def measure(
     before = os.getloadavg()[0]
     found: dict[str, Any] = {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "cores": os.cpu_count(),
     }

@@ -15,6 +15,8 @@ from tracegen.spec import Action
 
 CALL = "RaceConsume"
 """The adapter's method that a delivery consists of."""
+LONGEST_WAY = 100
+"""How often a consumer may be let go on before it stands at the gate of the asking task."""
 
 
 def method_of(name: str, action: Action) -> str | None:
@@ -25,6 +27,19 @@ def method_of(name: str, action: Action) -> str | None:
 def past_its_read(report: Report, gate: int) -> bool:
     """Whether a consumer is held between its read and its effect."""
     return bool(report["at"] == "held" and report["task"] == gate)
+
+
+def up_to_the_gate(process: Process, report: Report, gate: int) -> Report:
+    """Let a consumer pass the gates before the asking task's.
+
+    Raises:
+        HostError: it goes round in circles there.
+    """
+    for _ in range(LONGEST_WAY):
+        if report["at"] != "held" or report["task"] >= gate:
+            return report
+        report = process.ask({"op": "release", "poison": False})
+    raise HostError(f"a consumer did not come up to task {gate} in {LONGEST_WAY} releases")
 
 
 class Racers:
@@ -54,8 +69,7 @@ class Racers:
         process = self._lives.beside(self._run.notes)
         report = process.call(CALL, {"v": f"v{number}"})
         entered = report["at"] == "held"
-        while report["at"] == "held" and report["task"] < self._run.gate:
-            report = process.ask({"op": "release", "poison": False})
+        report = up_to_the_gate(process, report, self._run.gate)
         held = past_its_read(report, self._run.gate)
         if self._taker is not None:
             self._come_late(process, report, number, name)

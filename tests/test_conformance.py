@@ -477,6 +477,9 @@ def stand_in_replay(monkeypatch, *, interrupted_at=None, done=RAN):
             asked.append(rest[:-2])
             return done
 
+        def interrupt(self):
+            pass
+
     Worker.__enter__ = lambda self: self
     monkeypatch.setattr(conformance_run, "Worker", Worker)
     return asked

@@ -31,7 +31,7 @@ def begin(host_of, request):
         def start(saver="sqlite", **options):
             given = {}
             if saver == "postgres":
-                given = stack.enter_context(request.getfixturevalue("postgres").for_run())
+                given = stack.enter_context(request.getfixturevalue("postgres").for_run()).addresses
             return Run(host_of(saver=saver, **options), given)
 
         yield start

@@ -83,14 +83,17 @@ def replay_rows(rows: Sequence[Row], kept: int = 0, jobs: int | None = None) -> 
             with lock:
                 if done is None or done.code not in RAN:
                     failed.append((row, done))
+                    for other in workers:
+                        other.interrupt()
                     return
                 told.done += 1
 
     number = min(jobs or os.cpu_count() or 1, len(rows))
+    workers: list[Worker] = []
     try:
         with ExitStack() as stack:
             pool = stack.enter_context(ThreadPoolExecutor(max(number, 1)))
-            workers = [stack.enter_context(Worker()) for _ in range(number)]
+            workers += [stack.enter_context(Worker()) for _ in range(number)]
             for job in [pool.submit(drive, worker) for worker in workers]:
                 job.result()
         if failed:
