@@ -56,6 +56,8 @@ class Parallel(Adapter):
     """
 
     distributions: ClassVar[tuple[str, ...]] = DISTRIBUTIONS
+    #: It is said of the last call alone.
+    volatile: ClassVar[tuple[str, ...]] = ("refused",)
     extra: ClassVar[str | None] = "langgraph"
     options: ClassVar[Mapping[str, Option]] = {
         **SAVER,
@@ -171,6 +173,7 @@ class LangGraphParallelGates(Parallel):
     Notes: `ids`, the ids of the questions by task; `answered`, the tasks that were answered.
     """
 
+    beside: ClassVar[tuple[str, ...]] = ("asks",)
     options: ClassVar[Mapping[str, Option]] = {
         **Parallel.options,
         "rest": Option(

@@ -15,7 +15,7 @@ from adapters.authoring import mismatch, place
 from adapters.base import Adapter
 from adapters.resume import ResumeAdapter
 from replay.racers import method_of
-from tracegen.spec import Spec
+from tracegen.spec import Action, Spec
 from tracegen.trace import Trace
 
 NONSENSE = "mbt-no-such-choice"
@@ -69,13 +69,21 @@ def _observation(
         )
 
 
+def taken_by(action: Action) -> tuple[str, ...]:
+    """The parameters that the method of an action is called with, by name.
+
+    A delivery that is brought to its gate is called with its value (`replay.racers`).
+    """
+    return ("v",) if action.delivery == "bring" else tuple(action.tester)
+
+
 def _methods(spec: Spec, adapter: type[Adapter], options: Mapping[str, str]) -> Iterator[Finding]:
     unsupported = adapter.unsupported(options)
     for name, action in spec.actions.items():
         method = method_of(name, action)
         if action.kind != "stimulus" or method is None or method in unsupported:
             continue
-        if wrong := mismatch(adapter, method, action.tester):
+        if wrong := mismatch(adapter, method, taken_by(action)):
             mine = [entry for entry in dir(adapter) if not hasattr(Adapter, entry)]
             close = difflib.get_close_matches(method, mine, 1) if method not in mine else []
             do = f"is {close[0]} meant to be it?" if close else "or name it in unsupported()"

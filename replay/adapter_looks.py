@@ -190,7 +190,10 @@ class Looks:
 
     def digests(self) -> None:
         """Report a digest that says nothing."""
+        # A run that does not begin by itself has stored nothing when its process starts.
         primary = [one for one in self._sightings if one.primary]
+        if not self.spec.point:
+            primary = [one for one in primary if one.told != "start"]
         values = {repr(one.digests[0]) for one in primary}
         states = {repr([one.observed.get(name) for name in sorted(self.stored)]) for one in primary}
         if not self.killed:

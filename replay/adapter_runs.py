@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from adapters.authoring import place
-from adapters.base import Adapter
+from adapters.base import Adapter, gated_tasks
 from adapters.host import HostError, Threaded, Unprepared
 from adapters.services import open_services
 from replay.adapter_check import Finding
@@ -16,6 +16,7 @@ from replay.adapter_looks import Looks, Walk
 from replay.engine import replay_trace
 from replay.leaks import GRACE, held_open, left_lying, left_running
 from replay.lives import Conduct
+from replay.racers import method_of
 from replay.watched import WatchedHost
 from tracegen.spec import Spec
 from tracegen.trace import Trace
@@ -67,11 +68,12 @@ def check_runs(
                 )
             ]
         host.deliveries = frozenset(
-            name
+            method
             for name, action in spec.actions.items()
-            if action.answers or action.delivery in {"branch", "race"}
+            if (method := method_of(name, action)) is not None
+            and (action.answers or action.delivery in {"branch", "race", "bring"})
         )
-        host.gate = workflow.get("gate", 0)
+        host.gates = gated_tasks(workflow)
         looks = Looks(spec, adapter, conduct)
         runs = _Runs(spec, host, conduct, looks)
         runs.prepared()

@@ -66,6 +66,11 @@ def measure(
                 if number < len(wanted):
                     values, point = wanted[number]
                     found.append({"values": values, **race.arrival(point, VALUES[values])})
+                    if not stands(found[-1]):
+                        raise HostError(
+                            f"{values} values: the first consumer was not {POINTS[point]} when "
+                            f"the second arrived, but {found[-1]['found']}"
+                        )
                 else:
                     found.append(race.recoveries())
             progress(number + 1, len(wanted) + 1)
@@ -76,6 +81,20 @@ def measure(
         "arrivals": found[:-1],
         "recoveries": found[-1],
     }
+
+
+def stands(arrival: Mapping[str, Any]) -> bool:
+    """Whether the first consumer was where the second one is said to have arrived."""
+    found, gated = arrival["found"], WORKFLOW["gate"]
+    held_at = [f"held at task {task}" for task in range(gated + 1, WORKFLOW["tasks"] + 1)]
+    where, effects = {
+        BEFORE: (["parked"], 0),
+        GATE: ([f"held at task {gated}"], 0),
+        BODY: ([f"held at task {gated}"], 1),
+        NEXT: (held_at, 1),
+        COMPLETE: (["complete"], 1),
+    }[arrival["point"]]
+    return found["first"] in where and found["gated effects"] == effects
 
 
 @dataclass

@@ -12,10 +12,10 @@ it that had read that the run waits, and nobody else (EarlyConsume).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from replay.arrival_runs import BEFORE, BODY, COMPLETE, GATE, NEXT, POINTS, VALUES, WORKFLOW
+from replay.arrival_runs import POINTS, VALUES, WORKFLOW, stands
 
 PLANES: tuple[tuple[str, Mapping[str, str]], ...] = (
     ("reference", {}),
@@ -225,10 +225,15 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 # -- the audit -------------------------------------------------------------------------
 
 
-def problems(content: Content) -> Iterator[str]:
-    """Where the receipt says what does not follow from its runs, or runs are missing."""
+def problems(content: Content, adapters: Collection[str] = ()) -> Iterator[str]:
+    """Where the receipt says what does not follow from its runs, or runs are missing.
+
+    Args:
+        adapters: of which it is; of all planes, where none is named.
+    """
     planes = content["planes"]
-    if [(p["adapter"], p["chosen"]) for p in planes] != [(n, dict(o)) for n, o in PLANES]:
+    wanted = [(name, dict(chosen)) for name, chosen in PLANES if not adapters or name in adapters]
+    if [(p["adapter"], p["chosen"]) for p in planes] != wanted:
         yield "it is not of the planes that the study names"
     for plane in planes:
         name = name_of(plane)
@@ -246,17 +251,3 @@ def problems(content: Content) -> Iterator[str]:
                 )
         if plane["recoveries"]["status"] != 9:
             yield f"{name}: the run that was recovered twice was not killed by SIGKILL"
-
-
-def stands(arrival: Arrival) -> bool:
-    """Whether the first consumer was where the second one is said to have arrived."""
-    found = arrival["found"]
-    held_at = [f"held at task {task}" for task in range(GATED + 1, WORKFLOW["tasks"] + 1)]
-    where, effects = {
-        BEFORE: (["parked"], 0),
-        GATE: ([f"held at task {GATED}"], 0),
-        BODY: ([f"held at task {GATED}"], 1),
-        NEXT: (held_at, 1),
-        COMPLETE: (["complete"], 1),
-    }[arrival["point"]]
-    return found["first"] in where and found["gated effects"] == effects

@@ -7,11 +7,14 @@ that runs there is given the adapters by its path (`adapters.host.Host`).
 
 from __future__ import annotations
 
+import errno
+import os
 import platform
 import re
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import requires
 from pathlib import Path
@@ -146,23 +149,43 @@ def open_environment(
     home = cache.root / FOLDER
     folder = home / environment_name(requirements)
     if not folder.is_dir():
+        with _writing(folder):  # before anything is installed
+            home.mkdir(parents=True, exist_ok=True)
+            if not os.access(home, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         with cache.filling() as filling:
             made = filling / "environment"
             _make(requirements, made, uv, processes)
-            try:
-                home.mkdir(parents=True, exist_ok=True)
+            with _writing(folder):
                 made.rename(folder)
-            except OSError as error:
-                if not folder.is_dir():  # else another sweep was faster
-                    raise MbtError(
-                        f"{folder} cannot be written: {error.strerror}; MBT_CACHE names another "
-                        "folder for what is kept"
-                    ) from None
     interpreter = folder / "bin" / "python"
     listed = _uv([uv, "pip", "freeze", "--python", interpreter], processes)
     if listed.code:
         raise MbtError(f"{folder} is no environment any more: remove it, and it is made anew")
     return Environment(folder, interpreter, tuple(listed.stdout.splitlines()))
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if not folder.is_dir():  # else another sweep was faster
+            raise MbtError(
+                f"{folder} cannot be written: {error.strerror}; MBT_CACHE names another "
+                "folder for what is kept"
+            ) from None
+
+
+def check_release(environment: Environment, framework: str, version: str) -> None:
+    """See that an environment holds the release under the name that it was asked for by.
+
+    Raises:
+        NotInstalled: it has another name there (1.2 is 1.2.0), and would have rows under both.
+    """
+    installed = dict(line.partition("==")[::2] for line in environment.packages).get(framework)
+    if installed != version:
+        raise NotInstalled(f"what is installed for it is {installed}: ask for it by that name")
 
 
 def _make(requirements: Sequence[str], folder: Path, uv: Path, processes: Processes) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 Content = Mapping[str, Any]
+NO_FEEDBACK = "'NoneType' object has no attribute 'feedback'"
+"""What Python says where the feedback of a human is None (`adapters.crewai_flow`)."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def _summary(sweeps: Sequence[Content]) -> Listing:
         "makes an effect fire again that had fired; it recovers where each kill at it ends in a "
         "complete run in which each task's effect fired.",
         *_probe_160(sweeps),
+        *_no_feedback(sweeps),
     )
     head = (
         "sweep",
@@ -126,6 +129,18 @@ def _probe_160(sweeps: Sequence[Content]) -> Iterator[str]:
             "Two tasks without a gate are the protocol of the paper's probe 160, which finds that, "
             "the input sent again, all four incomplete boundaries repeat and all recover. Here, of "
             f"{found[0]['figures']['operations']} operations: {'; '.join(told)}."
+        )
+
+
+def _no_feedback(sweeps: Sequence[Content]) -> Iterator[str]:
+    """Whose error it is that a listener of CrewAI's flow met with."""
+    errors = [point["error"] for sweep in sweeps for point in sweep["points"] if point["error"]]
+    if any(error["message"] == NO_FEEDBACK for error in errors):
+        yield (
+            f"The AttributeError ({NO_FEEDBACK}) is raised by the listener of the swept workflow, "
+            "which takes the answer from the feedback that CrewAI hands it: there the recovery "
+            "handed it None. CrewAI itself refused nothing; the call ended with the listener's "
+            "error."
         )
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from adapters.barrier import EFFECT, OPERATION
 from adapters.registry import load_adapter, locate, versions_of
-from replay.kill_order import RECOVERIES, first_task, measure_order
+from replay.kill_order import CASES, CHAIN, LOGS, RECOVERIES, first_task, measure_order
 from replay.kill_page import fired
 from replay.kill_page import page as page
 from replay.kill_sweep import (
@@ -104,9 +104,13 @@ def _versions(sweeps: Sequence[Sweep]) -> dict[str, str]:
 
 def _told(sweep: Data) -> Data:
     """A sweep with its recovery call, and with what follows from its evidence beside it."""
-    call = sweep["options"].get("recover") or CALLS[sweep["adapter"]]
     points = [{**point, "repeated": repeated(point)} for point in sweep["points"]]
-    return {**sweep, "recovery": call, "points": points, "figures": figures(sweep)}
+    return {**sweep, "recovery": recovery_of(sweep), "points": points, "figures": figures(sweep)}
+
+
+def recovery_of(sweep: Mapping[str, Any]) -> str:
+    """The call that a sweep recovers by."""
+    return str(sweep["options"].get("recover") or CALLS[sweep["adapter"]])
 
 
 def repeated(point: Mapping[str, Any]) -> list[int]:
@@ -144,9 +148,15 @@ def figures(sweep: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def problems(content: Content) -> Iterator[str]:
-    """Where the receipt says what does not follow from its evidence, a phrase each."""
+def problems(content: Content, adapters: Collection[str] = ()) -> Iterator[str]:
+    """Where the receipt says what does not follow from its evidence, or evidence is missing.
+
+    Args:
+        adapters: of which it is; of all sweeps, with what is no adapter's alone, where none is
+            named.
+    """
     try:
+        yield from _missing(content, adapters)
         for sweep in content["sweeps"]:
             name = Sweep(sweep["adapter"], sweep["options"]).name
             yield from (f"{name}: {phrase}" for phrase in _of_sweep(sweep))
@@ -154,8 +164,39 @@ def problems(content: Content) -> Iterator[str]:
             yield from (f"{_where(row)}: {phrase}" for phrase in _of_oracle(row))
         for row in content["order"]:
             yield from (f"{row['case']}: {phrase}" for phrase in _of_order(row))
-    except (KeyError, TypeError, IndexError, ValueError) as error:
+        yield from _of_logs(content["order"])
+    except (KeyError, TypeError, IndexError, ValueError, AttributeError) as error:
         yield f"not of the form of this study ({type(error).__name__}: {error})"
+
+
+def _missing(content: Content, adapters: Collection[str]) -> Iterator[str]:
+    """Whether it is of the sweeps, tasks, cases and versions that the study names, each once."""
+    wanted = [sweep for sweep in SWEEPS if not adapters or sweep.adapter in adapters]
+    swept = [Sweep(s["adapter"], s["options"], s["tasks"], s["gate"]) for s in content["sweeps"]]
+    if swept != wanted:
+        yield "not the sweeps that the study names"
+    around = [
+        (row["adapter"], row["options"], row["task"], row["killed"]) for row in content["oracle"]
+    ]
+    places = [
+        (sweep.adapter, dict(sweep.chosen), task, place)
+        for sweep in ORACLE
+        for task in range(1, sweep.tasks + 1)
+        for place in COUNTS
+    ]
+    if around != ([] if adapters else places):
+        yield "oracle: not a kill at each place of each task"
+    logs = [(row["case"], row["recover"], row["log"]) for row in content["order"]]
+    cases = [*itertools.product(CASES, RECOVERIES, LOGS.values())]
+    if logs != ([] if adapters else cases):
+        yield "order: not both logs of each case, recovered by each call"
+    named = {"tla-mbt", *(n for s in wanted for n in load_adapter(locate(s.adapter)).distributions)}
+    if any(sweep.chosen.get("saver") == "postgres" for sweep in wanted):
+        named.add("PostgreSQL")
+    if missing := named - content["versions"].keys():
+        yield f"versions: {', '.join(sorted(missing))} is not among them"
+    if content["not swept"] != NOT_SWEPT or content["answer"] != ANSWER:
+        yield "it is not of the answer, or of the reasons not to sweep, that the study names"
 
 
 def _of_sweep(sweep: Mapping[str, Any]) -> Iterator[str]:
@@ -171,6 +212,7 @@ def _of_sweep(sweep: Mapping[str, Any]) -> Iterator[str]:
         if point["at"][0] == OPERATION and point["at"][1] != step["name"]:
             yield f"killed at {at}, and operation {point['durable']} is {step['name']}"
         yield from _of_kill(point, f"at {at}", step["holds"])
+        yield from (f"at {at}: {phrase}" for phrase in _of_recovery(point))
         first = [row for row in point["ledger"] if row[2] == 1]
         least = step["fired"] + (point["at"][0] == EFFECT)
         most = steps[point["durable"]]["fired"] if least > step["fired"] else least
@@ -180,6 +222,11 @@ def _of_sweep(sweep: Mapping[str, Any]) -> Iterator[str]:
             yield f"at {at}: the last effect before the kill is that of t{first[-1][0]}"
         if point["repeated"] != repeated(point):
             yield f"at {at}: {point['repeated']} repeated, by the ledger {repeated(point)}"
+    if sweep["recovery"] != recovery_of(sweep):
+        yield f"recovery: {sweep['recovery']}, and its options say {recovery_of(sweep)}"
+    answered = [point["answered"] for point in points]
+    if answered != sorted(answered):
+        yield f"it was answered {answered} times before the kills, which follow upon another"
     for figure, number in figures(sweep).items():
         if sweep["figures"][figure] != number:
             yield f"{figure}: {sweep['figures'][figure]}, by its kills {number}"
@@ -193,6 +240,20 @@ def _of_kill(row: Mapping[str, Any], at: str, holds: Any) -> Iterator[str]:
         yield f"{at}: the store held {row['held']} after the kill, and {holds} at the stop"
     if (row["end"] == "refused") != bool(row["error"]):
         yield f"{at}: {row['end']}, and the error is {row['error']}"
+
+
+def _of_recovery(row: Mapping[str, Any]) -> Iterator[str]:
+    """Whether decision and answers are those of what fired; of bodies one at a time."""
+    fired_after = fired(row, first=False)
+    if row["decision"] is not None and fired_after and fired_after[0] != row["decision"]:
+        yield f"came to t{row['decision']} first, and the first to fire was t{fired_after[0]}"
+    if row["decision"] is None and fired_after and not row["answers"]:
+        yield f"t{fired_after[0]} fired, and neither was it come to nor was the run answered"
+    if row["decision"] is not None and not fired_after and row["end"] == "complete":
+        yield f"came to t{row['decision']}, which never fired, and is complete"
+    given = {process == 1 for _, value, process in row["ledger"] if value == ANSWER}
+    if (True in given and not row["answered"]) or (given and not row["answered"] + row["answers"]):
+        yield f"the answer {ANSWER} came to an effect, and nobody had given it"
 
 
 def _where(row: Mapping[str, Any]) -> str:
@@ -214,6 +275,7 @@ def _of_oracle(row: Mapping[str, Any]) -> Iterator[str]:
         yield f"{counted} in the ledger at the crash and at the end, not {COUNTS[row['killed']]}"
     if not recovered(row, Sweep.tasks):
         yield f"it ended {row['end']}, with the effects {row['ledger']}"
+    yield from _of_recovery(row)
     if row["crash"] != [entry for entry in row["ledger"] if entry[2] == 1]:
         yield "the ledger at the crash is no part of the ledger at the end"
     if row["status"] != SIGKILL:
@@ -225,5 +287,22 @@ def _of_order(row: Mapping[str, Any]) -> Iterator[str]:
     yield from _of_kill(row, at, row["holds"])
     if row["first"] != first_task(row):
         yield f"{at}: came to t{row['first']} first, by its evidence to t{first_task(row)}"
+    if CASES[row["case"]].adapter == CHAIN:
+        yield from (f"{at}: {phrase}" for phrase in _of_recovery(row))
     if len(row["stored"]) > len(row["submitted"]):
         yield f"{at}: stored {len(row['stored'])} of {len(row['submitted'])} submitted"
+
+
+def _of_logs(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Whether the two logs of a case are two, of what was submitted in one order."""
+    pairs: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        pairs.setdefault((row["case"], row["recover"]), []).append(row)
+        kinds = [name.partition("(")[0] for name in row["stored"]]
+        in_order = kinds == row["submitted"][: len(kinds)]
+        if in_order != (row["log"] == LOGS["submitted"]):
+            how = "as" if in_order else "not as"
+            yield f"{row['case']}, {row['recover']}: {row['log']}, and stored {how} submitted"
+    for (case, call), pair in pairs.items():
+        if any(one["holds"] == other["holds"] for one, other in itertools.combinations(pair, 2)):
+            yield f"{case}, {call}: by what the store holds the logs cannot be told apart"

@@ -59,6 +59,20 @@ POISONED = (
 )
 """In which a task puts out what breaks the schema, each task once."""
 
+HELD_AFTER_THE_WRITE = (
+    Plane("langgraph-functional", {}),
+    Plane("crewai", {}),
+    Plane("crewai-persist", {}),
+    Plane("crewai-checkpoint", {}),
+    Plane("crewai-checkpoint", {"answer": "none"}),
+    Plane("llamaindex", {"invalid": "mistyped"}),
+    Plane("dbos", {"poison": "other-type"}),
+    Plane("openai-agents", {"save": "each-turn", "poison": "other-type"}),
+)
+"""Which of them let a run go on after a bad output, so that it can be killed there: after every
+task but the last. On the others the write ends the run, or the framework cannot be held before
+the run has ended."""
+
 TAMPERED = (
     Plane("llamaindex", {}),
     Plane("pydantic-graph", {"crash_at": "boundary"}),

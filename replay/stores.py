@@ -6,12 +6,18 @@ a process that never saw the run, what the next recovery does, and which effects
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adapters.resume import POISON
-from replay.store_planes import NOT_THE_CALLERS, POISONED, TAMPERED, Plane
-from replay.store_runs import AT_THE_END, TASKS, UNTOUCHED
+from replay.store_planes import (
+    HELD_AFTER_THE_WRITE,
+    NOT_THE_CALLERS,
+    POISONED,
+    TAMPERED,
+    Plane,
+)
+from replay.store_runs import AFTER_THE_WRITE, AT_THE_END, TASKS, UNTOUCHED
 
 Content = Mapping[str, Any]
 Run = Mapping[str, Any]
@@ -106,8 +112,12 @@ def outcomes(tampered: Sequence[Run]) -> list[dict[str, Any]]:
     return counted
 
 
-def problems(content: Content) -> Iterator[str]:
-    """Where the receipt says what does not follow from what it holds, a phrase each."""
+def problems(content: Content, adapters: Collection[str] = ()) -> Iterator[str]:
+    """Where the receipt says what does not follow from what it holds, or runs are missing.
+
+    Args:
+        adapters: of which it is; of all planes, where none is named.
+    """
     for run in content["poisoned"]:
         name = f"{_name(run)}, task {run['task']} killed {run['killed']}"
         if run["found"] != of_poisoned(run):
@@ -124,15 +134,33 @@ def problems(content: Content) -> Iterator[str]:
     if content["outcomes"] != outcomes(content["tampered"]):
         yield "the count of outcomes is not that of its runs"
     for plane in POISONED:
-        at_the_end = [
-            run["task"] for run in _of(plane, content["poisoned"]) if run["killed"] == AT_THE_END
-        ]
-        if at_the_end != [*range(1, TASKS + 1)]:
-            yield f"{plane}: poisoned to the end in tasks {at_the_end}"
+        if not adapters or plane.adapter in adapters:
+            yield from _missing_poisoned(plane, _of(plane, content["poisoned"]))
     for plane in TAMPERED:
-        controls = [run for run in _of(plane, content["tampered"]) if run["form"] == UNTOUCHED]
-        if [of_tampered(run)["outcome"] for run in controls] != ["goes on"]:
-            yield f"{plane}: no untouched store that repeats nothing to compare with"
+        if not adapters or plane.adapter in adapters:
+            yield from _missing_tampered(plane, _of(plane, content["tampered"]))
+
+
+def _missing_poisoned(plane: Plane, runs: Sequence[Run]) -> Iterator[str]:
+    """Whether a run of each task was killed where it can be, once."""
+    every = [*range(1, TASKS + 1)]
+    at_the_end = [run["task"] for run in runs if run["killed"] == AT_THE_END]
+    if at_the_end != every:
+        yield f"{plane}: poisoned to the end in tasks {at_the_end}"
+    wanted = every[:-1] if plane in HELD_AFTER_THE_WRITE else []
+    after = [run["task"] for run in runs if run["killed"] == AFTER_THE_WRITE]
+    if after != wanted:
+        yield f"{plane}: killed after the write of tasks {after}, and to be expected is {wanted}"
+
+
+def _missing_tampered(plane: Plane, runs: Sequence[Run]) -> Iterator[str]:
+    """Whether the store was tampered with in each form of its adapter's, and once in none."""
+    controls = [run for run in runs if run["form"] == UNTOUCHED]
+    if [of_tampered(run)["outcome"] for run in controls] != ["goes on"]:
+        yield f"{plane}: no untouched store that repeats nothing to compare with"
+    forms = [run["form"] for run in runs if run["form"] != UNTOUCHED]
+    if forms != [*plane.kind.tamperings(plane.options)]:
+        yield f"{plane}: tampered with in the forms {forms}, which are not all that it has"
 
 
 def _evidence(name: str, run: Run) -> Iterator[str]:

@@ -14,20 +14,11 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from replay.receipts import enter_file, readable
+from replay.swept import SWEPT
 from tracegen.errors import MbtError
 
 FORMAT = 1
 FOLDER = "studies"
-SWEPT = (
-    "langgraph",
-    "crewai",
-    "crewai-persist",
-    "crewai-checkpoint",
-    "llamaindex",
-    "pydantic-graph",
-    "dbos",
-)
-"""Adapters whose framework is swept over its releases."""
 STUDIES: dict[str, str] = {
     "kill-points": "replay.kill_points",
     "stores": "replay.stores",
@@ -38,6 +29,8 @@ STUDIES: dict[str, str] = {
 }
 """Name of a study -> the module that it is."""
 Content = Mapping[str, Any]
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading a receipt ends with that is not of the form of its study."""
 
 
 class Study(Protocol):
@@ -95,7 +88,12 @@ def audit_studies(root: Path) -> Iterator[str]:
         except MbtError as error:
             yield f"{error}"
             continue
-        yield from (f"{path}: {phrase}" for phrase in study(name).problems(content))
         page = path.with_suffix(".md")
-        if not page.is_file() or page.read_text(encoding="utf-8") != study(name).page(content):
+        try:
+            yield from (f"{path}: {phrase}" for phrase in study(name).problems(content))
+            text = study(name).page(content)
+        except _MALFORMED as error:
+            yield f"{path}: not of the form of this study ({type(error).__name__}: {error})"
+            continue
+        if not page.is_file() or page.read_text(encoding="utf-8") != text:
             yield f"{page}: not what {path.name} comes to"

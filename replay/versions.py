@@ -18,7 +18,7 @@ from typing import Any
 import specs
 from replay.rows import options_text
 from replay.tables import STYLE
-from replay.versions_audit import evidence_problems, row_problems
+from replay.versions_audit import evidence_problems, missing, row_problems
 from tracegen.cache import digest_of
 
 SPECS = Path(specs.__file__).parent
@@ -69,6 +69,12 @@ def content_of(
         "rows": every,
         "evidence": {digest: known[digest] for digest in used},
     }
+
+
+def dropped(kept: Data, whole: Data) -> list[Data]:
+    """The rows of a receipt in whose place another receipt has none."""
+    there = {_key(row) for row in whole["rows"]}
+    return [row for row in kept["rows"] if _key(row) not in there]
 
 
 def _order(row: Data) -> tuple[Any, ...]:
@@ -257,6 +263,7 @@ def problems(content: Data) -> Iterator[str]:
         here = SPECS / name
         if here.is_file() and hashlib.sha256(here.read_bytes()).hexdigest() != digest:
             yield f"of another {name} than the one here"
+    yield from missing(content)
     for row in content["rows"]:
         yield from row_problems(content, row)
     used = {row.get("evidence") for row in content["rows"]}

@@ -3,12 +3,52 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from replay.measured import GRAVITY
+from replay.swept import SWEPT
 
 Data = Mapping[str, Any]
+
+
+def missing(content: Data) -> Iterator[str]:
+    """Whether it is of its study's adapter, and has a row for each release in each form.
+
+    A release that lacks what the adapter imports is listed as one that does (`replay.swept`).
+    """
+    adapter = content["adapter"]
+    if content["study"] != f"versions-{adapter}":
+        yield f"of adapter {adapter}, and the study is {content['study']}"
+    if adapter not in SWEPT:
+        yield f"adapter {adapter} is swept over no releases"
+        return
+    swept = SWEPT[adapter]
+    wanted = {
+        (_form(form.options, form.models), release): form.lacks.get(release)
+        for form in swept.forms
+        for release in swept.releases
+    }
+    found = Counter(
+        (_form(row["options"], row["models"]), row["version"]) for row in content["rows"]
+    )
+    for form, release in wanted:
+        if not found[form, release]:
+            yield f"{form}: no row of {release}"
+    for (form, release), count in found.items():
+        expected = int((form, release) in wanted)
+        if count > expected:
+            yield f"{form}: {count} rows of {release}, and {expected} to be there"
+    for row in content["rows"]:
+        form, release = _form(row["options"], row["models"]), row["version"]
+        lacks = wanted.get((form, release))
+        if row.get("lacks") != lacks:
+            yield f"{form}: {release} lacks {row.get('lacks')}, and is known to lack {lacks}"
+
+
+def _form(options: Data, models: Sequence[str]) -> str:
+    chosen = [f"{name}={options[name]}" for name in sorted(options)]
+    return " ".join(chosen + [f"model {model}" for model in models]) or "defaults"
 
 
 def row_problems(content: Data, row: Data) -> Iterator[str]:

@@ -54,7 +54,7 @@ class LookedAt(Process):
 
     place: Mapping[str, Any]
     _branching = False
-    _answering = False
+    _answered = 0  # the gate of which an answer is under way
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """As that of `Process`."""
@@ -66,12 +66,16 @@ class LookedAt(Process):
         assert isinstance(host, WatchedHost)
         # A branch in the run's own process: it is not the branch that would answer.
         self._branching = told == "branch" or (self._branching and told == "release")
-        self._answering |= message.get("action") in host.deliveries
-        self._answering &= report["at"] == "held" and report["task"] <= host.gate
+        if message.get("action") in host.deliveries:
+            self._answered = host.gate
+        if report["at"] != "held" or report["task"] > self._answered:
+            self._answered = 0
+        if report["at"] == "held" and host.is_primary(self.place):
+            host.task = report["task"]
         if self._branching:
             self._branching = report["at"] == "held"
             return report
-        if self._answering:
+        if self._answered:
             return report
         before = super().ask({"op": "digest"})["digest"]
         again = super().ask({"op": "observe"})["observed"]
@@ -98,22 +102,30 @@ class WatchedHost(Host):
 
     Attributes:
         deliveries: actions that answer an interrupt, or answer it again beside the run.
-        gate: the task that asks, 0 where none does.
+        gates: the tasks that ask, in order.
         of: the run's folder.
+        task: the task at whose gate the run is held, or was held last.
         sightings: in the order of the reports.
         successions: a killed process of the run and the one that took over, each time.
     """
 
     kind = LookedAt
     deliveries: frozenset[str] = frozenset()
-    gate = 0
+    gates: tuple[int, ...] = ()
 
     def watch(self, folder: str) -> None:
         """Forget the run before, and watch the one in this folder."""
         self.of = folder
+        self.task = 0
         self.sightings: list[Sighting] = []
         self.successions: list[Succession] = []
         self._latest: tuple[Mapping[str, Any], Sighting] | None = None
+
+    @property
+    def gate(self) -> int:
+        """The gate that the run stands at or comes to next, else its last one; 0 for none."""
+        ahead = [gate for gate in self.gates if gate >= self.task]
+        return (ahead or [*self.gates[-1:], 0])[0]
 
     def is_primary(self, place: Mapping[str, Any]) -> bool:
         """Whether a process is the run's own: its first one, or one that took over."""

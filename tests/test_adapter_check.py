@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from lab import ONE_CRASH
 from test_host import gone
-from test_network import OF_OTHER_MODULES, installed
+from test_network import OTHER_MODULES, installed, lab_of
 from test_replay_command import mbt
 
 from adapters.registry import BUILT_IN, load_adapter, locate
@@ -22,7 +22,8 @@ def check(lab, adapter, **chosen):
     options = {name: option.default for name, option in kind.options.items()} | chosen
     found = check_class(lab.spec, kind, options)
     if not any(finding.check in {"observe", "action"} for finding in found):
-        traces = choose_traces(lab.spec, lab.parts[ONE_CRASH].traces)
+        part = lab.parts.get(ONE_CRASH) or next(iter(lab.parts.values()))
+        traces = choose_traces(lab.spec, part.traces)
         found += check_runs(lab.spec, traces, locate(adapter), kind, options, limit=30)
     return [finding.line for finding in found]
 
@@ -116,15 +117,47 @@ def test_nothing_is_found_in_the_reference_engine(lab, chosen):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.framework(name))
+        pytest.param(
+            name, marks=pytest.mark.framework("langgraph" if name in OTHER_MODULES else name)
+        )
         for name in BUILT_IN
-        if name != "reference" and name not in OF_OTHER_MODULES
+        if name != "reference"
     ],
 )
 def test_nothing_is_found_in_the_adapters_that_come_with_mbt(lab, name):
     if not installed(load_adapter(locate(name)).distributions[0]):
         pytest.skip(f"the framework of {name} is not installed")
-    assert check(lab, name) == []
+    module = OTHER_MODULES.get(name)
+    assert check(lab_of(module) if module else lab, name) == []
+
+
+def test_an_answer_is_under_way_up_to_the_gate_that_it_is_of():
+    """Of several gates, too: what stands behind one is looked at before the next is answered."""
+    found = check(lab_of("TwoGates"), "reference")
+    assert [line for line in found if not line.startswith("observe: ")] == []
+
+
+def test_a_delivery_that_is_brought_to_its_gate_is_called_with_its_value():
+    found = check(lab_of("ConsumeRace"), "reference")
+    assert [line for line in found if not line.startswith("observe: ")] == []
+
+
+def test_an_answer_under_way_is_not_looked_at(monkeypatch):
+    """A race's deliveries and the answers of a plain run, by the methods that they are made by."""
+    from replay import adapter_runs
+
+    seen = {}
+
+    class Spied(adapter_runs.WatchedHost):
+        def watch(self, folder):
+            seen["gates"], seen["deliveries"] = self.gates, self.deliveries
+            super().watch(folder)
+
+    monkeypatch.setattr(adapter_runs, "WatchedHost", Spied)
+    check(lab_of("ConsumeRace"), "reference")
+    assert seen == {"gates": (2,), "deliveries": {"RaceConsume"}}
+    check(lab_of("TwoGates"), "reference")
+    assert seen["gates"] == (2, 4) and {"Consume", "ForkResume"} <= seen["deliveries"]
 
 
 def test_the_command_prints_a_line_each_and_ends_with_one(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from adapters.host import Host
+from adapters.host import Host, HostError
 from adapters.registry import load_adapter, locate
 from adapters.services import open_services
 from mbt.cli import main, mbt
@@ -26,8 +26,9 @@ from replay.arrival_runs import (
     WORKFLOW,
     Race,
     measure,
+    stands,
 )
-from replay.arrivals import comes_to, fired_again, fires, outcome, problems, stands, trace
+from replay.arrivals import comes_to, fired_again, fires, outcome, problems, trace
 from replay.lives import Conduct
 
 REMIT = {"process_gate": "on"}
@@ -302,6 +303,29 @@ def test_the_page_has_a_row_a_plane_and_every_point(audited):
 
 
 # --- the command
+
+
+@pytest.mark.parametrize("words", [["--adapter", "reference"], ["--write"]])
+def test_what_contradicts_itself_is_neither_printed_nor_kept(
+    measured, words, tmp_path, capsys, monkeypatch
+):
+    from mbt.commands import race_points
+
+    (plane,) = copy.deepcopy(measured["planes"])
+    plane["arrivals"].pop()
+    monkeypatch.setattr(race_points, "measure", lambda *_: plane)
+    assert main(["race", "points", *words, "--receipts", str(tmp_path)]) == 3
+    said = capsys.readouterr()
+    assert "what was measured contradicts itself" in said.err and not said.out
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_first_consumer_that_is_not_at_its_point_is_the_machinerys_failure(monkeypatch):
+    monkeypatch.setattr(Race, "bring", lambda self, point: None)
+    kind = load_adapter(locate("reference"))
+    options = {name: option.default for name, option in kind.options.items()}
+    with pytest.raises(HostError, match="was not inside the gated body when the second arrived"):
+        measure(kind, locate("reference"), options)
 
 
 def test_the_command_prints_what_the_receipt_holds(measured):

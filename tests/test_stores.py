@@ -262,6 +262,10 @@ def killed_soon(content):
     return next(run for run in content["poisoned"] if run["killed"] == "after the write")
 
 
+def untouched(content):
+    return [run for run in content["tampered"] if run["form"] == "untouched"]
+
+
 def of_form(content, form):
     return next(run for run in content["tampered"] if run["form"] == form)
 
@@ -280,6 +284,23 @@ def of_form(content, form):
         (lambda c: c["outcomes"][0].update(waits=9), "count of outcomes"),
         (lambda c: c["tampered"].remove(of_form(c, "untouched")), "no untouched store"),
         (
+            lambda c: c.update(
+                poisoned=[r for r in c["poisoned"] if r["killed"] != "after the write"]
+            ),
+            "crewai: killed after the write of tasks [], and to be expected is [1, 2]",
+        ),
+        (lambda c: c["poisoned"].remove(killed_soon(c)), "killed after the write of tasks [2]"),
+        (
+            lambda c: c.update(conclude({**c, "tampered": untouched(c)})),
+            "llamaindex: tampered with in the forms []",
+        ),
+        (
+            lambda c: c.update(
+                conclude({**c, "tampered": [r for r in c["tampered"] if r["form"] != "truncated"]})
+            ),
+            "which are not all that it has",
+        ),
+        (
             lambda c: c["tampered"].remove(of_form(c, "version unknown")),
             "the count of outcomes is not that of its runs",
         ),
@@ -291,7 +312,30 @@ def test_a_figure_that_was_changed_is_found(kept, tamper, said):
     assert any(said in phrase for phrase in problems(changed))
 
 
+def test_of_some_adapters_their_planes_alone_are_expected(kept):
+    def of_dbos(group):
+        return [run for run in kept[group] if run["adapter"] == "dbos"]
+
+    part = conclude({**kept, "poisoned": of_dbos("poisoned"), "tampered": []})
+    assert [*problems(part, ["dbos"])] == []
+    assert [*problems({**part, "poisoned": part["poisoned"][1:]}, ["dbos"])]
+
+
 # -- the command ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["--adapter", "dbos"], ["--write"]])
+def test_what_contradicts_itself_is_neither_printed_nor_kept(
+    kept, words, tmp_path, capsys, monkeypatch
+):
+    from mbt.commands import sweep_stores
+
+    nothing = {**kept, "poisoned": [], "tampered": []}
+    monkeypatch.setattr(sweep_stores, "measure", lambda *_: nothing)
+    assert main(["sweep", "stores", *words, "--receipts", str(tmp_path)]) == 3
+    said = capsys.readouterr()
+    assert "what was measured contradicts itself" in said.err and not said.out
+    assert not [*tmp_path.iterdir()]
 
 
 def test_wrong_use_is_said_in_one_line(capsys):

@@ -1,6 +1,7 @@
 """mbt sweep versions: releases of a small framework of our own, installed by uv from a folder."""
 
 import copy
+import importlib.util
 import json
 import subprocess
 import sys
@@ -11,9 +12,11 @@ import pytest
 
 from adapters.host import Host, MissingFramework, Unprepared
 from adapters.registry import load_adapter, locate
-from replay import environments, studies
+from mbt.cli import main
+from replay import environments, studies, versions_audit
 from replay.environments import (
     NotInstalled,
+    check_release,
     environment_name,
     find_uv,
     open_environment,
@@ -21,8 +24,9 @@ from replay.environments import (
 )
 from replay.receipts import receipt_name
 from replay.release import run_digest
-from replay.studies import SWEPT, audit_studies, read_study, write_study
-from replay.versions import cells, content_of, groups, page, problems, version_key
+from replay.studies import audit_studies, read_study, write_study
+from replay.swept import SWEPT, Form, Swept
+from replay.versions import cells, content_of, dropped, groups, page, problems, version_key
 from tracegen.cache import Cache, digest_of
 from tracegen.errors import MbtError
 from tracegen.jvm import Processes
@@ -63,6 +67,12 @@ class Tiny(example.JsonWorkflow):
 
     def save(self, state):
         self.kept(self.file, state)
+
+
+class AsksForMore(Tiny):
+    @classmethod
+    def services(cls, options):
+        return ("teapot",)
 """
 
 
@@ -171,6 +181,12 @@ def test_a_table_says_which_release_differs(tiny, uv_configured):
     assert "environments: " in done.stdout
 
 
+def test_a_server_that_cannot_be_had_is_one_message(tiny, uv_configured):
+    words = ["--adapter", f"{tiny}/tiny.py:AsksForMore", "--model", "R0", "--versions", "1.0"]
+    done = sweep(*words, code=2)
+    assert "AsksForMore: no service 'teapot' is known" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -233,6 +249,20 @@ def test_an_environment_is_whole_or_not_there(tiny, uv_configured, tmp_path):
             open_environment(["tinyflow==1.0"], cache, find_uv(), processes)
 
 
+def test_a_release_has_one_name(tiny, uv_configured, tmp_path):
+    with Processes() as processes:
+        made = open_environment(["tinyflow==1"], Cache(tmp_path), find_uv(), processes)
+    check_release(made, "tinyflow", "1.0")
+    with pytest.raises(NotInstalled, match=r"installed for it is 1\.0: ask for it by that name"):
+        check_release(made, "tinyflow", "1")
+
+
+def test_a_cache_that_cannot_be_written_is_said_before_anything_is_installed(tmp_path):
+    (tmp_path / "environments").write_text("no folder")
+    with Processes() as processes, pytest.raises(MbtError, match="MBT_CACHE names another folder"):
+        open_environment(["tinyflow==1.0"], Cache(tmp_path), Path("/no/uv"), processes)
+
+
 def test_a_host_runs_in_the_interpreter_it_is_given(tiny, uv_configured, tmp_path):
     reference, options = f"{tiny}/tiny.py:Tiny", {"save": "each-task"}
     workflow = {"tasks": 3, "gate": 2}
@@ -252,9 +282,12 @@ def test_a_host_runs_in_the_interpreter_it_is_given(tiny, uv_configured, tmp_pat
 
 
 @pytest.fixture
-def content(swept):
+def content(swept, monkeypatch):
     found = {key: value for key, value in copy.deepcopy(swept).items() if key != "not_measured"}
-    return {**found, "pin": "1.0"}
+    (lacks,) = (row["lacks"] for row in found["rows"] if "lacks" in row)
+    form = Form(models=("R0",), lacks={"2.0": lacks})
+    monkeypatch.setitem(versions_audit.SWEPT, "tiny", Swept(("1.0", "1.1", "2.0"), (form,)))
+    return {**found, "study": "versions-tiny", "adapter": "tiny", "pin": "1.0"}
 
 
 def redigested(content, change):
@@ -336,6 +369,49 @@ def test_tampered_evidence_rows_and_environments_are_found(content):
     assert "of another ResumeContract.tla than the one here" in found
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda c: c["rows"].pop(0), "model R0: no row of 1.0"),
+        (lambda c: c["rows"].append(c["rows"][0]), "model R0: 2 rows of 1.0, and 1 to be there"),
+        (lambda c: c["rows"][0].update(models=[]), "defaults: 1 rows of 1.0, and 0 to be there"),
+        (
+            lambda c: (
+                c["rows"][1].update(lacks=c["rows"][2]["lacks"]) or c["rows"][1].pop("evidence")
+            ),
+            "is known to lack None",
+        ),
+        (lambda c: c["rows"][2].update(lacks="ImportError: no"), "2.0 lacks ImportError: no, and "),
+        (lambda c: c.update(adapter="dbos"), "of adapter dbos, and the study is versions-tiny"),
+        (lambda c: c.update(adapter="tea"), "adapter tea is swept over no releases"),
+    ],
+)
+def test_rows_that_are_missing_or_invented_are_found(content, change, said):
+    change(content)
+    assert any(said in phrase for phrase in problems(content))
+
+
+def test_a_receipt_of_another_study_is_found(tmp_path):
+    kept = {**read_study(RECEIPTS, "versions-langgraph"), "study": "versions-dbos"}
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "studies" / "versions-dbos.json").write_text(json.dumps(kept))
+    assert any("of adapter langgraph, and the study is versions-dbos" in phrase
+               for phrase in audit_studies(tmp_path))  # fmt: skip
+
+
+WHOLE = ("sweeps", "rows", "planes", "poisoned", "cells", "sweep", "digests", "adapter", "skipped")
+
+
+@pytest.mark.parametrize("study", [*studies.STUDIES])
+@pytest.mark.parametrize("spoil", [dict, lambda: dict.fromkeys(WHOLE, None)], ids=["empty", "null"])
+def test_a_study_that_is_not_of_its_form_is_named(tmp_path, study, spoil):
+    path = tmp_path / "studies" / f"{study}.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({**spoil(), "format": 1, "study": study}))
+    found = [phrase for phrase in audit_studies(tmp_path) if phrase.startswith(f"{path}: ")]
+    assert any("not of the form of this study" in phrase for phrase in found)
+
+
 def test_the_page_marks_where_a_release_differs_from_the_pinned_one(content):
     lines = page(content).splitlines()
     row = {}
@@ -364,6 +440,8 @@ def test_rows_of_other_releases_and_options_stay(content):
         ("1.1", 0),
         ("2.0", 0),
     ]
+    assert [(row["version"], row["options"]) for row in dropped(content, whole)] == [("1.0", {})]
+    assert dropped(content, again) == []
     # Rows of another module do not stand beside these.
     moved = {**about, "digests": {}}
     assert len(content_of(moved, [one], content["evidence"], environment, content)["rows"]) == 1
@@ -378,6 +456,37 @@ def test_a_sweep_is_a_study(content, tmp_path, monkeypatch):
     assert list(audit_studies(tmp_path)) == [
         f"{path.with_suffix('.md')}: not what {path.name} comes to"
     ]
+
+
+def test_rows_that_go_with_a_remade_environment_are_said(content, tmp_path, capsys, monkeypatch):
+    from mbt.commands.sweep_versions import _keep
+
+    monkeypatch.setitem(studies.STUDIES, "versions-tiny", "replay.versions")
+    write_study(tmp_path, "versions-tiny", content)
+    about = {k: v for k, v in content.items() if k not in {"rows", "evidence", "environments"}}
+    one = {**content["rows"][0], "options": {"save": "when-idle"}}
+    remade = {"1.0": {"python": "3.11", "packages": ["tinyflow==1.0", "x==1"]}}
+    new = content_of(about, [one], content["evidence"], remade, None)
+    _keep(tmp_path, "versions-tiny", about, new)
+    said = capsys.readouterr().err
+    assert "the row of 1.0 (the defaults, model R0 alone) in versions-tiny was of another" in said
+    assert said.count("note: ") == 1
+    _keep(tmp_path, "versions-tiny", about, new)
+    assert not capsys.readouterr().err
+
+
+def test_the_list_of_sweeps_is_that_of_the_commands(capsys, monkeypatch):
+    found = importlib.util.spec_from_file_location("sweeps", RECEIPTS / "sweeps.py")
+    script = importlib.util.module_from_spec(found)
+    found.loader.exec_module(script)
+    assert script.run(["tea"]) == 2
+    assert "'tea' is no kind of sweep; there are points, races, versions" in capsys.readouterr().err
+    made = []
+    monkeypatch.setattr(script, "main", lambda words: made.append(words) or 0)
+    assert script.run([]) == 0
+    assert len(made) == 5 + sum(len(swept.forms) for swept in SWEPT.values())
+    for words in made:
+        assert main([*words[:-3], "--help"]) == 0
 
 
 def test_releases_are_in_the_order_of_their_numbers():

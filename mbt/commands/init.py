@@ -14,6 +14,7 @@ from string import Template
 import click
 
 from mbt.commands.common import spec_path
+from replay.adapter_check import taken_by
 from replay.racers import method_of
 from tracegen.errors import MbtError
 from tracegen.spec import Spec, load_spec
@@ -120,7 +121,15 @@ def _methods(spec: Spec) -> str:
         method = method_of(name, action)
         if action.kind != "stimulus" or method is None or f"def {method}(" in "".join(written):
             continue
-        signature = ", ".join(["self", *(f"{parameter}: Any" for parameter in action.tester)])
+        parameters = taken_by(action)
+        for word in (method, *parameters):
+            if keyword.iskeyword(word) or word == "self":
+                raise MbtError(
+                    f"action {name} of {spec.module}: {word!r} means something else in Python, "
+                    "and cannot be the name of a method or of what it takes; rename it in the "
+                    "module and in what is beside it"
+                )
+        signature = ", ".join(["self", *(f"{parameter}: Any" for parameter in parameters)])
         result = '"complete"' if spec.point else "None"
         written.append(
             f"    def {method}({signature}) -> str | None:\n"

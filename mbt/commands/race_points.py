@@ -16,7 +16,7 @@ from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay import arrivals
 from replay.arrival_runs import POINTS, measure
-from replay.arrivals import PLANES, comes_to
+from replay.arrivals import PLANES, comes_to, problems
 from replay.receipts import check_writable
 from replay.studies import write_study
 from tracegen.errors import MachineryError, MbtError
@@ -59,6 +59,8 @@ def points(names: tuple[str, ...], write: bool, receipts: Path, as_json: bool) -
     planes = [(name, chosen) for name, chosen in PLANES if not names or name in names]
     with Stages(quiet=as_json) as stages:
         content = {"planes": [_plane(name, chosen, stages.traces) for name, chosen in planes]}
+    if wrong := [*problems(content, names)]:
+        raise MachineryError(f"what was measured contradicts itself: {wrong[0]}")
     path = write_study(receipts, STUDY, content) if write else None
     if as_json:
         print_json(content)

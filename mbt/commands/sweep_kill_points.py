@@ -60,12 +60,11 @@ def kill_points(adapters: tuple[str, ...], as_json: bool, write: bool, receipts:
             raise MbtError(str(error)) from error
         except HostError as error:
             raise MachineryError(str(error)) from error
-    wrong = [*problems(content)]
-    if wrong:
+    if wrong := [*problems(content, adapters)]:
         raise MachineryError(f"what was measured contradicts itself: {wrong[0]}")
+    other = _other(content, receipts)  # before it is written over
     if write:
         write_study(receipts, NAME, content)
-    other = _other(content, receipts)
     if as_json:
         print_json({**content, "differs": other})
     else:

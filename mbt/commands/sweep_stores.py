@@ -13,9 +13,9 @@ from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.receipts import check_writable
 from replay.store_runs import measure
-from replay.stores import conclude, tables
+from replay.stores import conclude, problems, tables
 from replay.studies import write_study
-from tracegen.errors import MbtError
+from tracegen.errors import MachineryError, MbtError
 
 
 @click.command()
@@ -44,6 +44,8 @@ def stores(names: tuple[str, ...], as_json: bool, write: bool, receipts: Path) -
         check_writable(receipts)
     with Stages(quiet=as_json) as stages:
         content = conclude(measure(names, stages.traces))
+    if wrong := [*problems(content, names)]:
+        raise MachineryError(f"what was measured contradicts itself: {wrong[0]}")
     if as_json:
         print_json(content)
     else:

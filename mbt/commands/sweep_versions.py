@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from adapters.services import ServiceError
 from mbt.commands.common import (
     CheckerOptions,
     checker_options,
@@ -25,6 +26,7 @@ from replay.environments import (
     DISTRIBUTION,
     FOLDER,
     NotInstalled,
+    check_release,
     find_uv,
     framework_of,
     open_environment,
@@ -37,7 +39,15 @@ from replay.provenance import provenance
 from replay.receipts import check_writable
 from replay.release import Sweep, measure
 from replay.studies import STUDIES, read_study, write_study
-from replay.versions import cells, content_of, differing, groups, same_modules, title
+from replay.versions import (
+    cells,
+    content_of,
+    differing,
+    dropped,
+    groups,
+    same_modules,
+    title,
+)
 from tracegen.cache import open_cache
 from tracegen.errors import MachineryError, MbtError
 from tracegen.jvm import Processes
@@ -133,12 +143,15 @@ def versions(
         for version, requirements in wanted.items():
             try:
                 environment = open_environment(requirements, cache, uv, processes)
+                check_release(environment, framework, version)
                 row, evidence = measure(
                     sweep, version, environment, partial(_tell, stages, version)
                 )
             except (NotInstalled, MachineryError) as error:
                 failed[version] = error
                 continue
+            except ServiceError as error:
+                raise MbtError(f"adapter {name}: {error}") from error
             content = content_of(about, [row], evidence, {version: environment.listed}, content)
             if write:
                 _keep(receipts, study, about, content)
@@ -201,9 +214,16 @@ def _keep(receipts: Path, study: str, about: Data, content: Data) -> None:
         )
     except MbtError as error:
         raise MbtError(f"{error}; remove it, and it is written anew") from None
+    whole = content_of(about, content["rows"], content["evidence"], content["environments"], kept)
     if kept is not None and not same_modules(about, kept):
         click.echo(f"mbt: note: the rows of {study} were of other modules: left out", err=True)
-    whole = content_of(about, content["rows"], content["evidence"], content["environments"], kept)
+    elif kept is not None:
+        for row in dropped(kept, whole):
+            click.echo(
+                f"mbt: note: the row of {row['version']} ({title(row)}) in {study} was of another "
+                "environment than the one that is there now: left out; sweep it again",
+                err=True,
+            )
     write_study(receipts, study, whole)
 
 
