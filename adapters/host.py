@@ -333,6 +333,15 @@ def _importable(home: Path) -> Path:
     return folder
 
 
+def missing_role(error: Exception, hello: Mapping[str, Any]) -> str | None:
+    """Say that an adapter asked for a role that the module's workflow does not have."""
+    role = error.args[0] if isinstance(error, KeyError) and error.args else None
+    if role not in {"tasks", "gate", "gates"} or role in hello["workflow"]:
+        return None
+    there = ", ".join(hello["workflow"]) or "none"
+    return f"it needs the workflow's role {role!r}, and the module names: {there}"
+
+
 class _Server:
     """The host's own side: import, then fork and reap on request."""
 
@@ -413,7 +422,7 @@ def main() -> None:
             control.send({"missing": str(error), "error": kind, "owners": owners})
         else:
             traceback.print_exc()
-            control.send({"unprepared": f"{kind}: {error}"})
+            control.send({"unprepared": missing_role(error, hello) or f"{kind}: {error}"})
         return
     threads = len(list(Path("/proc/self/task").iterdir()))
     control.send({"threads": threads, "versions": versions_of(server.adapter)})

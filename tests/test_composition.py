@@ -17,6 +17,7 @@ from lab import Lab, violated
 from adapters.base import gated_tasks
 from adapters.langgraph import LangGraph
 from adapters.ledger import Ledger
+from mbt.cli import main
 from replay.primary import Primary
 from tracegen.outcome import Outcome
 from tracegen.tlc import check
@@ -365,3 +366,11 @@ def test_plain_a_fork_by_command(plain, within, served, executed):
         inside = parked.tasks[0].state.config
         assert run.invoke(Command(resume="v2"), inside)["answer"] == "v2"
         assert did == [(2, "v2"), (3, None)]
+
+
+@pytest.mark.framework("pydantic-graph")
+def test_an_adapter_of_one_gate_says_that_two_are_not_for_it(capsys, tmp_path):
+    words = ["replay", "specs/TwoGates.tla", "--adapter", "pydantic-graph"]
+    assert main([*words, "--only", "G2-01", "--receipts", str(tmp_path)]) == 3
+    said = capsys.readouterr().err
+    assert "it needs the workflow's role 'gate', and the module names: tasks, gates" in said

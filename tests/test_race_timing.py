@@ -273,6 +273,13 @@ def test_without_root_it_is_skipped_and_says_so(monkeypatch):
     assert not [*race_hosts.problems(content)]
 
 
+def test_what_was_skipped_replaces_no_receipt(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(namespaces.os, "geteuid", lambda: 1000)
+    assert main(["race", "hosts", "--write", "--receipts", str(tmp_path)]) == 0
+    assert "network namespaces need root" in capsys.readouterr().out
+    assert not [*tmp_path.glob("studies/*")]
+
+
 def test_without_the_programs_it_is_skipped_and_says_so(monkeypatch):
     monkeypatch.setattr(namespaces.os, "geteuid", lambda: 0)
     monkeypatch.setattr(namespaces.shutil, "which", lambda name: None)

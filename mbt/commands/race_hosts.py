@@ -40,7 +40,7 @@ def hosts(repetitions: int, write: bool, receipts: Path, as_json: bool) -> int:
 
     The hosts are two network namespaces of this machine, which takes root, and what the far racer
     asks of PostgreSQL takes a delay. LangGraph, stock and under remit-contract's gate. Where the
-    machine does not allow it, the receipt says why it was skipped.
+    machine does not allow it, the reason is said, and a receipt that is kept stays as it is.
 
     Frequencies that were observed on this machine, and never verdicts. Ends with 0, also where it
     was skipped; with 2 on wrong use, with 3 where the machinery failed.
@@ -51,7 +51,8 @@ def hosts(repetitions: int, write: bool, receipts: Path, as_json: bool) -> int:
         check_writable(receipts)
     with Stages(quiet=as_json) as stages, failures():
         content = measure(repetitions, stages.traces)
-    path = write_study(receipts, STUDY, content) if write else None
+    kept = write and not content["skipped"]
+    path = write_study(receipts, STUDY, content) if kept else None
     if as_json:
         print_json(content)
     else:
