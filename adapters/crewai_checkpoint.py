@@ -7,10 +7,11 @@ it, in threads beside the flow.
 
 from __future__ import annotations
 
+import importlib
 import json
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -111,7 +112,14 @@ class CrewAICheckpoint(FlowAdapter):
 
     @classmethod
     def attach(cls, options: Mapping[str, str]) -> None:
-        """Import what checkpoints need; the configuration is each instance's own."""
+        """Import what checkpoints need; the configuration is each instance's own.
+
+        A restore makes a plain Flow, and that a memory, whose vector store (lancedb) takes two
+        seconds to import. Most of them go into one package that starts no thread, so that it can
+        be imported before the fork; lancedb itself starts one.
+        """
+        with suppress(ImportError):
+            importlib.import_module("lance_namespace")
         from crewai.events.event_bus import crewai_event_bus
         from crewai.state import checkpoint_listener
         from crewai.state.checkpoint_config import CheckpointConfig
