@@ -129,6 +129,7 @@ def _kinds(receipt: Mapping[str, Any], parts: Sequence[Mapping[str, Any]]) -> It
         yield rf"{re.escape(part['name'])}, \d+ runs?: "
     yield r"(noticed|inapplicable) in \d+ runs?: "
     yield r"(the whole is )?explained by "
+    yield r"each of \d+ stores recovered twice"
 
 
 def _lines(
@@ -163,6 +164,8 @@ def _lines(
     if explanation is not None:
         yield f"the whole is explained by {_names(explanation)}"
         yield f"explained by {_names(explanation)}"
+    doubles = sum(part["recovered_twice"] for part in (*parts, *second))
+    yield f"each of {doubles} stores recovered twice, once in a copy: no difference"
     facts = Counter(fact for run in runs for fact in run["facts"])
     reasons = Counter(why for run in runs for why in {*run["inapplicable"].values()})
     yield from (f"noticed in {_count(n)}: {fact}" for fact, n in facts.items())

@@ -8,6 +8,7 @@ import pytest
 
 from replay.provenance import file_digest
 from replay.receipts import broken_entries
+from replay.studies import STUDIES, read_study, study
 
 REPOSITORY = Path(__file__).parent.parent
 RECEIPTS = REPOSITORY / "receipts"
@@ -23,6 +24,9 @@ PARTS = {
     "LangGraphFork": [4],
     "ResumeContractParked": [40],
     "ConsumeRace": [6, 66, 192],
+    "TwoGates": [56],
+    "ParallelGates": [84],
+    "FanOut": [8],
 }
 ROWS = list(regenerate.rows())
 
@@ -65,6 +69,14 @@ def test_langgraph_fires_twice_a_hundred_times_of_a_hundred():
 
 def test_the_table_is_made_of_the_receipts_alone():
     assert (RECEIPTS / "TABLE.md").read_text() == regenerate.table()
+
+
+@pytest.mark.parametrize("name", [*STUDIES])
+def test_every_study_is_kept_and_follows_from_its_evidence(name):
+    content = read_study(RECEIPTS, name)
+    assert [*study(name).problems(content)] == []
+    page = (RECEIPTS / "studies" / f"{name}.md").read_text(encoding="utf-8")
+    assert page == study(name).page(content)
 
 
 def test_every_receipt_belongs_to_a_row():
