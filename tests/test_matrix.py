@@ -242,7 +242,7 @@ def test_a_wrong_grid_is_refused_with_its_line(mbt, grid_file, old, new, said):
 def test_files_that_are_no_grid(mbt, tmp_path):
     code, _, err = mbt("nowhere.grid.toml")
     assert code == 2
-    assert "or a grid that comes with mbt: indcheck, parked, r10" in err
+    assert "or a grid that comes with mbt: consumerace, indcheck, parked, r10" in err
     other = tmp_path / "grid.toml"
     other.write_text(GRID)
     assert mbt(other)[0] == 2
