@@ -19,8 +19,16 @@ class Models:
         spec: Spec,
         checker: RunOptions,
         on_run: Callable[[str], None] = lambda what: None,
+        bounds: Spec | None = None,
     ) -> None:
+        """Prepare.
+
+        Args:
+            bounds: the specification whose models are named, where it is another one: `spec` is
+                then a companion of it (`tracegen.spec.companions_of`).
+        """
         self.spec = spec
+        self._bounds = bounds or spec
         self._checker = checker
         self._on_run = on_run
         self._models: dict[tuple[str, frozenset[str]], Model] = {}
@@ -43,13 +51,14 @@ class Models:
         return self._models[key]
 
     def _make(self, name: str, faults: frozenset[str]) -> Model:
-        if self.spec.models[name].slow:
+        model = self._bounds.models[name]
+        if model.slow:
             raise MbtError(
-                f"{self.spec.path.name}: the state graph of {name} is too large to be held, and "
+                f"{self._bounds.path.name}: the state graph of {name} is too large to be held, and "
                 "without it nothing can be compared; walk a model with smaller bounds"
             )
         self._on_run(f"{name} under {', '.join(sorted(faults)) or 'no fault'}")
-        config = self.spec.models[name].config.with_constants(self.spec.explain.settings(faults))
+        config = self.spec.config_at(model.config, faults)
         result, graph = state_graph(self.spec.path, config, **self._checker)
         if result.outcome is not Outcome.HOLDS:
             raise MachineryError(

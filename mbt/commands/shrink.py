@@ -1,0 +1,144 @@
+"""mbt shrink: from a trace that fails to a shortest one that fails in the same way."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import click
+
+from adapters.host import HostError, MissingFramework
+from adapters.services import ServiceError
+from mbt.commands.common import CheckerOptions, checker_options, named_adapter
+from mbt.commands.progress import Stages
+from mbt.console import console, print_json
+from replay.models import Models
+from replay.receipts import divergence_data, run_data
+from replay.reopened import Reopened, reopen
+from replay.shrink_run import ShrunkRun, shrink_run
+from replay.stored import StoredRun
+from replay.tables import walk_picture
+from tracegen.errors import MachineryError, MbtError
+from tracegen.trace import write_traces
+
+SHRUNK = 0
+
+
+@click.command()
+@click.argument("receipt", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--trace",
+    "name",
+    metavar="TRACE",
+    help="Which of its runs; by default the shortest one that fails.",
+)
+@click.option(
+    "--spec",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The module of the receipt, where it is none of those that come with mbt.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the shrunk trace goes, for mbt replay --traces.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    default=None,
+    help="Paths at a time; by default one a core.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print both traces and what came of them.")
+@checker_options
+def shrink(
+    receipt: Path,
+    name: str | None,
+    spec: Path | None,
+    output: Path | None,
+    jobs: int | None,
+    as_json: bool,
+    checker: CheckerOptions,
+) -> int:
+    """Shrink a trace of RECEIPT that fails.
+
+    RECEIPT is the folder of a receipt. Steps are left out as long as what is left is a path of
+    the model, and its run on the system diverges at the same action by the same variables and
+    violates the same properties.
+
+    Ends with 0 where it came to an end, 2 where nothing fails, 3 where the machinery failed.
+    """
+    opened = reopen(receipt, spec)
+    run = _chosen(opened, name)
+    adapter, reference = named_adapter(opened.adapter)
+    with checker.running() as checking, Stages(quiet=as_json) as stages:
+        try:
+            found = shrink_run(
+                opened,
+                run,
+                adapter,
+                reference,
+                Models(opened.spec, checking, on_run=stages.graph),
+                checking,
+                jobs=jobs or os.cpu_count() or 1,
+                progress=stages.traces,
+            )
+        except (MissingFramework, ServiceError) as error:
+            raise MbtError(f"adapter {opened.adapter}: {error}") from error
+        except HostError as error:
+            raise MachineryError(str(error)) from error
+    if output is not None:
+        write_traces(output, [found.after])
+    if as_json:
+        print_json(_data(found))
+    else:
+        _print(opened, found, output)
+    return SHRUNK
+
+
+def _chosen(receipt: Reopened, name: str | None) -> StoredRun:
+    if name is not None:
+        return receipt.run(name)
+    if not receipt.failing:
+        raise MbtError(f"{receipt.folder}: no run of it fails, so there is nothing to shrink")
+    return min(receipt.failing, key=lambda run: len(run.record.micro))
+
+
+def _data(found: ShrunkRun) -> dict[str, object]:
+    shrunk = found.shrunk
+    return {
+        "trace": found.before.name,
+        "fails": shrunk.after.failure.text,
+        "before": [step.action for step in found.before.steps],
+        "after": [step.action for step in found.after.steps],
+        "replayed": shrunk.replayed,
+        "shorter_paths": shrunk.shorter,
+        "divergence": found.divergence and divergence_data(found.divergence),
+        "run": run_data(found.before.name, shrunk.after.record),
+    }
+
+
+def _print(receipt: Reopened, found: ShrunkRun, output: Path | None) -> None:
+    screen, shrunk = console(), found.shrunk
+    before, after = len(found.before.steps), len(found.after.steps)
+    shorter = (
+        "which paths of the model are shorter, there are too many to try"
+        if shrunk.shorter is None
+        else f"none of the model's {shrunk.shorter} shorter paths fails like that"
+    )
+    screen.print(
+        f"{found.before.name}: {before} steps, {after} left; {shrunk.replayed} other paths "
+        f"replayed; {shorter}",
+        soft_wrap=True,
+    )
+    screen.print(f"it {shrunk.after.failure.text}", soft_wrap=True)
+    if found.divergence:
+        screen.print(found.divergence.sentence(), soft_wrap=True)
+    screen.print()
+    screen.print(walk_picture(found.after, shrunk.after.record, found.divergence))
+    if output is not None:
+        chosen = [f"--option={n}={v}" for n, v in receipt.options.items()]
+        words = ["mbt", "replay", str(receipt.spec.path), "--adapter", receipt.adapter]
+        again = shlex.join([*words, *chosen, "--traces", str(output)])
+        screen.print(f"\nthe same again: {again}", style="dim", soft_wrap=True)
