@@ -8,8 +8,8 @@ checked and dumped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,7 @@ __all__ = [
     "SpecError",
     "SuitePart",
     "Variables",
+    "companions_of",
     "load_spec",
 ]
 
@@ -125,6 +126,15 @@ class Spec:
             for role, source in self.workflow.items()
         }
 
+    def config_at(self, bounds: Config, faults: Collection[str]) -> Config:
+        """The configuration of this module at the bounds of another's, under exactly these faults.
+
+        Constants that this module does not declare are left out. Nothing is checked.
+        """
+        kept = {n: value for n, value in bounds.constants.items() if n in self.source.constants}
+        bare = replace(bounds, constants=kept, invariants=(), properties=())
+        return bare.with_constants(self.explain.settings(faults))
+
     def faults_of(self, model: str) -> frozenset[str]:
         """The switches by which a model differs from the reference machine."""
         constants = self.models[model].constants
@@ -150,6 +160,20 @@ def load_spec(path: Path) -> Spec:
     table = SpecTable(module=module.name, models={})
     only = Model(name=module.name, title=config.name, config=read_config(config))
     return _spec(module, table, {only.name: only})
+
+
+def companions_of(spec: Spec) -> list[Spec]:
+    """The specifications beside this one whose switches explain its runs too, by name.
+
+    Raises SpecError as `load_spec` does.
+    """
+    found = []
+    for path in sorted(spec.path.parent.glob("*.tla")):
+        if path.with_suffix(".toml").is_file() and path.stem != spec.module:
+            other = load_spec(path)
+            if spec.module in other.explain.of:
+                found.append(other)
+    return found
 
 
 def _spec(module: Module, table: SpecTable, models: Mapping[str, Model]) -> Spec:
@@ -224,7 +248,9 @@ def _references(
             yield ("variables", kind), variable, "variable", variables
     for constant in table.explain.switches:
         yield ("explain",), constant, "constant", constants
-    for constant in (*table.explain.poison_only, *table.explain.inverted):
+    rivals = [constant for group in table.explain.rivals for constant in group]
+    named = (*table.explain.poison_only, *table.explain.inverted, *table.explain.sentences)
+    for constant in (*named, *rivals):
         yield ("explain",), constant, "switch", table.explain.switches
     for number, part in enumerate(table.suite):
         yield ("suite", number), part.model, "model", models

@@ -136,6 +136,14 @@ class Explain(Table):
     """Of the switches: those whose fault is to be FALSE."""
     titles: Mapping[str, str] = {}
     """What a switch is called, or "reference"; by default its name without "Fault"."""
+    of: Names = ()
+    """Modules beside this one whose runs these switches explain as well: this module has their
+    actions, their observed variables and their constants, but for switches."""
+    rivals: tuple[Names, ...] = ()
+    """Switches of one choice, of which at most one is worth trying: another would change nothing
+    beside it, or is what it is without it."""
+    sentences: Mapping[str, str] = {}
+    """Switch -> what its mechanism did, in a sentence with fields (`replay.sentences`)."""
 
     def settings(self, faults: Collection[str]) -> dict[str, bool]:
         """The constants under which exactly these faults act."""
