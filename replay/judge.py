@@ -98,7 +98,7 @@ def judge(spec: Spec, model: str, records: Sequence[RunRecord], checker: RunOpti
         path = Path(folder) / f"{MODULE}.tla"
         path.write_text(text)
         # Never from the cache: what a verdict is read from was computed for it.
-        uncached = {**checker, "cache": cache and replace(cache, results=False)}
+        uncached = {**checker, "cache": cache and replace(cache, results=False), "brief": True}
         result = check(path, config, **cast(RunOptions, uncached))
     if result.outcome is not Outcome.HOLDS:
         raise MachineryError(

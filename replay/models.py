@@ -29,7 +29,7 @@ class Models:
         """
         self.spec = spec
         self._bounds = bounds or spec
-        self._checker = checker
+        self._checker: RunOptions = {**checker, "brief": True}
         self._on_run = on_run
         self._models: dict[tuple[str, frozenset[str]], Model] = {}
         self._locks: dict[tuple[str, frozenset[str]], threading.Lock] = {}

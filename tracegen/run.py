@@ -63,6 +63,8 @@ class RunOptions(TypedDict, total=False):
     """Java's heap. Default: Java's own, a quarter of the machine."""
     timeout_s: float | None
     progress: Callable[[Progress], None] | None
+    brief: bool
+    """The run takes seconds: Java is to start fast and not to become fast. Default: no."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class Run:
         self._memory_mb = run.get("memory_mb")
         self._timeout_s = run.get("timeout_s")
         self._progress = run.get("progress")
+        self._brief = run.get("brief", False)
 
     @contextmanager
     def done(self, options: Sequence[str]) -> Iterator[tuple[CheckResult, Path]]:
@@ -199,7 +202,12 @@ class Run:
             if self._aot_folder:
                 aot = aot_cache(self._tools, self._aot_folder, training, processes)
             java = java_command(
-                self._tools, "tlc2.TLC", scratch=java_tmp, memory_mb=self._memory_mb, aot=aot
+                self._tools,
+                "tlc2.TLC",
+                scratch=java_tmp,
+                memory_mb=self._memory_mb,
+                aot=aot,
+                brief=self._brief,
             )
             for file, text in self._module.files.items():
                 (scratch / file).write_bytes(text)
