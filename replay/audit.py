@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import specs
+from replay import explanations, planted
 from replay.measured import GRAVITY
+from replay.predictions_audit import audit_predictions
 from replay.receipts import MANIFEST, broken_entries
 from replay.rows import ROWS, Receipt, Row, unlisted
-from replay.studies import audit_studies
+from replay.studies import FOLDER, audit_studies, read_study
 from tracegen.errors import MbtError
 
 SPECS = Path(specs.__file__).parent
 TIMES, HOSTS = ("started", "timestamp"), ("host", "platform")
 """Keys under which a JSON object says when, and on what host, it came about."""
+MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading a receipt ends with that was changed by hand, and is none any more."""
 
 
 def audit_receipts(root: Path, rows: Sequence[Row]) -> list[str]:
@@ -31,7 +35,10 @@ def audit_receipts(root: Path, rows: Sequence[Row]) -> list[str]:
             problems += _receipt(row)
         except MbtError as error:
             problems.append(f"{root / ROWS}: {row.name}: {error}")
-    return [*problems, *_grids(root), *audit_studies(root)]
+        except MALFORMED as error:
+            problems.append(f"{row.folder}: not a receipt ({type(error).__name__}: {error})")
+    problems += [*_grids(root), *audit_studies(root), *_explanations(root, rows)]
+    return [*problems, *audit_predictions(root)]
 
 
 def line_of(path: Path, text: str) -> str:
@@ -156,6 +163,22 @@ def _grids(root: Path) -> Iterator[str]:
             yield f"{path}: not a receipt of a grid"
             continue
         yield from _digests(path, modules)
+
+
+def _explanations(root: Path, rows: Sequence[Row]) -> Iterator[str]:
+    """Whether what explains the runs was computed from the receipts and the modules here."""
+    for name in (explanations.NAME, planted.NAME):
+        path = root / FOLDER / f"{name}.json"
+        if not path.is_file():
+            continue
+        try:
+            content = read_study(root, name)
+            found = [*explanations.changed(content)]
+            if name == explanations.NAME:
+                found += explanations.stale(root, content, rows)
+        except (MbtError, *MALFORMED):
+            continue  # audit_studies says what it is not
+        yield from (f"{path}: {phrase}" for phrase in found)
 
 
 def timed(root: Path) -> dict[Path, tuple[str, str]]:

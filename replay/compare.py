@@ -10,7 +10,9 @@ from typing import Any
 from replay.record import MicroStep, RunRecord
 from tracegen.graph import Edge, StateGraph
 from tracegen.spec import Spec
-from tracegen.values import ModelValue, Value, from_python
+from tracegen.values import TRUE, ModelValue, Value, from_python
+
+_REFUSED = frozenset({"refused", "failed"})
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Model:
         self.column = {name: i for i, name in enumerate(graph.variables)}
         self.value_ids = {value: i for i, value in enumerate(graph.values)}
         self.null = ModelValue(spec.null) if spec.null else None
+        self._dead = self.column.get(spec.variables.dead or "", -1)
+        self._true = self.value_ids.get(TRUE, -1)
 
     @cached_property
     def rows(self) -> list[list[int]]:
@@ -109,6 +113,10 @@ class Model:
         """Whether a state agrees with an observation."""
         row = self.rows[state]
         return all(row[column] == value for column, value in view)
+
+    def dead(self, state: int) -> bool:
+        """Whether no run stands in a state: by the module's word, False where it has none."""
+        return self._dead >= 0 and self.rows[state][self._dead] == self._true
 
     def steps(
         self, states: Iterable[int], path: Sequence[str], params: Mapping[str, Any]
@@ -161,7 +169,9 @@ def track(
         view = model.view(micro.observed)
         compared += bool(view)
         ways: list[tuple[tuple[int, ...], int]]
-        if _never_stood(model.spec, micro):
+        never_stood = _never_stood(model.spec, micro)
+        path = tuple(merges.get(micro.action, (micro.action,)))
+        if never_stood and model.spec.variables.dead is None:
             ways, view = [], []
         elif micro.part == "start":
             ways = [((), s) for s in model.graph.initial]
@@ -170,13 +180,21 @@ def track(
             ways = [((), s) for s in states]
         elif micro.poison and micro.at == "refused":
             # Refused(t): nothing changed, and whether the effect fired is not at issue.
+            # What else it may leave is for a module to say that knows of dead runs.
             ways = [((), s) for s in states] if refusable else []
+            steps = model.steps(sorted(states), path, micro.params)
+            ways += [(edges, s) for edges, s in steps if model.dead(s)]
             ledger = model.column.get(model.spec.variables.ledger or "", -1)
             view = [(column, value) for column, value in view if column != ledger]
         else:
-            path = tuple(merges.get(micro.action, (micro.action,)))
             ways = model.steps(sorted(states), path, micro.params)
-        agreeing = [(edges, s) for edges, s in ways if model.matches(s, view)]
+        # A run that never stood is dead in the model too, and one that stands is not.
+        refused = micro.at in _REFUSED
+        agreeing = [
+            (edges, s)
+            for edges, s in ways
+            if model.matches(s, view) and never_stood <= model.dead(s) <= refused
+        ]
         if agreeing:
             states = {s for _, s in agreeing}
             taken = {edges for edges, _ in agreeing}
@@ -198,9 +216,9 @@ def track(
 
 
 def _never_stood(spec: Spec, micro: MicroStep) -> bool:
-    """Whether a run was refused its start or its recovery: the model has every run stand then."""
+    """Whether a run was refused its start or its recovery: most modules let none fall there."""
     revived = micro.action in spec.actions and spec.actions[micro.action].delivery == "kill"
-    return micro.at in {"refused", "failed"} and (micro.part == "start" or revived)
+    return micro.at in _REFUSED and (micro.part == "start" or revived)
 
 
 def _refused(spec: Spec, micro: MicroStep) -> bool:

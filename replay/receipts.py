@@ -37,8 +37,9 @@ LONGEST_NAME = 160
 SECOND_PASS = "second.jsonl"
 STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
 MANIFEST = "MANIFEST"
-SINGLE = ("matrix/*.json", "studies/*.json")
-"""Receipts that are a file each: of grids (`tracegen.matrix`) and of `replay.studies`."""
+SINGLE = ("matrix/*.json", "studies/*.json", "predictions/*/*.json", "predictions/*/traces.jsonl")
+"""Receipts that are a file each: of grids (`tracegen.matrix`), of `replay.studies`, and the files
+of `replay.chain`."""
 
 
 def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:

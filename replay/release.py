@@ -79,7 +79,7 @@ def measure(
             told = host.versions
         if told != versions:
             raise MachineryError(f"{told} is what runs in the environment of {versions}")
-        found = evidence_of(_reached(_replay(sweep, environment, progress)))
+        found = evidence_of(reached(_replay(sweep, environment, progress)))
         return row | {"evidence": digest_of(found)}, {digest_of(found): found}
     except MissingFramework as error:
         if not {*error.owners} & {*sweep.adapter.distributions}:
@@ -107,7 +107,7 @@ def _replay(
     )
 
 
-def _reached(found: Replay) -> Replay:
+def reached(found: Replay) -> Replay:
     """A replay that was not refused before anything was delivered: else it measured nothing.
 
     That is what a call of ours comes to that a release does not take any more.

@@ -9,7 +9,7 @@ import click
 
 from mbt.commands.conformance import first_difference, kept_tables
 from mbt.console import console, print_json
-from replay.audit import audit_receipts, timed
+from replay.audit import MALFORMED, audit_receipts, timed
 from replay.conformance import conformance
 from replay.figures import audit_page
 from replay.receipts import read_manifest
@@ -41,7 +41,8 @@ def audit(receipts: Path, pages: tuple[Path, ...], as_json: bool) -> int:
     Digests are those of the manifest; a receipt is of the modules that are here; its verdicts and
     figures follow from its own runs; the tables beside the receipts are what the receipts come to,
     and a difference from the paper has its reason; what a page shows a replay to print is what its
-    receipt makes; no two receipts of different hosts bear one time.
+    receipt makes; no two receipts of different hosts bear one time; the predictions form a chain,
+    and what came of each follows from its runs.
 
     Ends with 0 where nothing differs, with 1 where something does, each with file and line.
     """
@@ -51,7 +52,10 @@ def audit(receipts: Path, pages: tuple[Path, ...], as_json: bool) -> int:
     compared = 0
     here = pages or tuple(_pages(receipts.resolve().parent))
     for page in here:
-        found, lines = audit_page(page, rows)
+        try:
+            found, lines = audit_page(page, rows)
+        except MALFORMED as error:
+            found, lines = [f"{page}: its figures are of no receipt ({error})"], 0
         problems += found
         compared += lines
     checked = {
@@ -85,10 +89,13 @@ def _pages(folder: Path) -> Iterator[Path]:
 
 def _tables(receipts: Path) -> Iterator[str]:
     """What the tables beside the receipts say otherwise."""
-    made = conformance(receipts)
-    yield from made.problems
     try:
+        made = conformance(receipts)
+        yield from made.problems
         kept = kept_tables(receipts, made.content)
+    except MALFORMED as error:
+        yield f"{receipts}: no tables come of these ({type(error).__name__}: {error})"
+        return
     except MbtError as error:
         yield f"{receipts}: {error}"
         return

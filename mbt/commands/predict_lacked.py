@@ -1,0 +1,31 @@
+"""`mbt predict lacked`: say what the model lacked, of a prediction that was refuted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from replay.chain import folder_of
+from replay.prediction_run import write_lacked
+from replay.predictions import write_index
+from tracegen.errors import MbtError
+
+
+@click.command()
+@click.argument("identifier", metavar="ID")
+@click.argument("text", metavar="TEXT")
+@click.option(
+    "--receipts",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    default=Path("receipts"),
+    show_default=True,
+    help="Where registrations are kept.",
+)
+def lacked(identifier: str, text: str, receipts: Path) -> int:
+    """Say in TEXT what the model lacked by which the prediction ID was refuted; once."""
+    if not text.strip():
+        raise MbtError("say in a sentence what the model lacked")
+    write_lacked(receipts, folder_of(receipts, identifier), text.strip())
+    write_index(receipts)
+    return 0
