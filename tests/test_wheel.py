@@ -45,7 +45,10 @@ def test_the_wheel_has_modules_configurations_and_grammar(wheel):
         "tracegen/tla.lark",
         "adapters/crewai.py",
         "replay/engine.py",
+        "replay/templates/script.py.j2",
+        "replay/templates/langgraph.py.j2",
         "mbt/commands/replay.py",
+        "mbt/loggers/langgraph.py",
         "mbt/templates/resume_adapter.py.txt",
     } <= names
     assert not [name for name in names if name.startswith(("tests/", "receipts/", "benchmarks/"))]
