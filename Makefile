@@ -49,6 +49,7 @@ nightly: $(READY) receipts sweeps
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/replay.py
 	$(BIN)/python benchmarks/overheads.py
+	$(BIN)/python benchmarks/reproductions.py
 
 lock: $(READY)
 	cd requirements && echo uv | ../$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url --no-emit-find-links --output-file uv.txt -

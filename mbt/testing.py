@@ -8,14 +8,18 @@ property-based test can do it often (`mbt.strategies`).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from adapters.registry import UnknownAdapter, load_adapter, locate
+from mbt.commands.common import spec_path
 from replay.compare import Divergence, track
+from replay.judge import judge
 from replay.lives import Conduct
 from replay.models import Models
 from replay.parallel import Drivers
+from replay.record import RunRecord
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError
 from tracegen.spec import Spec, load_spec
@@ -23,7 +27,20 @@ from tracegen.tlc import RunOptions
 from tracegen.tools import find_tools
 from tracegen.trace import Trace
 
-__all__ = ["Divergence", "System"]
+__all__ = ["Divergence", "System", "Walked"]
+
+
+@dataclass(frozen=True)
+class Walked:
+    """What a walked trace showed.
+
+    Attributes:
+        divergence: the first thing that the model does not allow, None where there is none.
+        violated: the names of the properties that fail, in the order of the specification.
+    """
+
+    divergence: Divergence | None
+    violated: tuple[str, ...]
 
 
 class System:
@@ -45,7 +62,7 @@ class System:
         """Prepare a system.
 
         Args:
-            spec: a specification, or where its module is.
+            spec: a specification, or where its module is, or the name of one that comes with mbt.
             model: whose bounds and states it is compared with, without any fault; None where there
                 is one alone.
             adapter: a name, or FILE.py:CLASS.
@@ -55,7 +72,7 @@ class System:
         Raises:
             MbtError: there is no such model or adapter, or an option is not one of its own.
         """
-        self.spec = spec if isinstance(spec, Spec) else load_spec(Path(spec))
+        self.spec = spec if isinstance(spec, Spec) else load_spec(spec_path(str(spec)))
         self.model = self.spec.model(model).name
         try:
             reference = locate(adapter)
@@ -70,7 +87,8 @@ class System:
         if wrong := kind.check_options(chosen):
             raise MbtError(f"adapter {adapter}: {wrong}")
         self._merges = kind.merged_actions(chosen)
-        self._models = Models(self.spec, RunOptions(tools=find_tools(), cache=open_cache()))
+        self._checker = RunOptions(tools=find_tools(), cache=open_cache())
+        self._models = Models(self.spec, self._checker)
         self._drivers = Drivers(
             reference,
             self.spec.workflow_of(self.model),
@@ -100,6 +118,22 @@ class System:
         Raises:
             MachineryError: a process hung, died unasked or spoke rubbish, or the checker failed.
         """
+        return self._compared(self._walked(trace))
+
+    def walk(self, trace: Trace) -> Walked:
+        """Walk a trace, and have the checker judge what was observed, which takes a second or two.
+
+        Raises: as `divergence`.
+        """
+        record = self._walked(trace)
+        found = {f.property for f in judge(self.spec, self.model, [record], self._checker).findings}
+        violated = tuple(name for name in self.spec.properties if name in found)
+        return Walked(self._compared(record), violated)
+
+    def _walked(self, trace: Trace) -> RunRecord:
         (record,) = self._drivers.replay(self.spec, [trace], lambda: None)
+        return record
+
+    def _compared(self, record: RunRecord) -> Divergence | None:
         model = self._models(self.model, frozenset())
         return track(record, model, merges=self._merges).divergence

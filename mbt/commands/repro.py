@@ -1,0 +1,64 @@
+"""mbt repro: a failing run of a receipt as a test, or as a script for the framework's maintainers.
+
+RECEIPT is the folder of a receipt. The test is on mbt's own API. The script has nothing of mbt's
+in it; docs/reproduction.md says what it needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mbt.commands.common import CheckerOptions, checker_options
+from replay.reopened import reopen
+from replay.repro_claim import claim_of, failing_run, shortest_by_property
+from replay.repro_pytest import pytest_file
+from replay.repro_script import script
+from tracegen.errors import MbtError
+from tracegen.files import written_whole
+
+
+@click.command()
+@click.argument("receipt", type=click.Path(path_type=Path), metavar="RECEIPT")
+@click.option(
+    "--trace",
+    "name",
+    metavar="NAME",
+    help="Which of its runs.  [default: a shortest one that violates a property, else diverges]",
+)
+@click.option(
+    "-o", "output", type=click.Path(path_type=Path), required=True, help="The file to write (.py)."
+)
+@click.option("--script", "plain", is_flag=True, help="A plain script, without mbt.")
+@click.option("--spec", type=click.Path(path_type=Path), help="A module that is not mbt's own.")
+@checker_options
+def repro(
+    receipt: Path,
+    name: str | None,
+    output: Path,
+    plain: bool,
+    spec: Path | None,
+    checker: CheckerOptions,
+) -> None:
+    """Write a failing run of RECEIPT as a test, or as a script without mbt."""
+    if output.suffix != ".py":
+        raise MbtError(f"{output}: name a file that ends in .py")
+    if not output.parent.is_dir():
+        raise MbtError(f"{output}: there is no folder {output.parent}")
+    opened = reopen(receipt, spec)
+    run = failing_run(opened, name)
+    claim = claim_of(opened, run)
+    if plain:
+        text = script(opened, run, claim, output.name)
+    else:
+        with checker.running() as options:
+            trace = opened.trace(run, options)
+        text = pytest_file(opened, trace, claim, spec)
+    with written_whole(output) as file:
+        file.write(text)
+    click.echo(f"{output}: run {claim.run}: {claim.sentence}")
+    if name is None:
+        for other, where in shortest_by_property(opened).items():
+            if other not in claim.violated:
+                click.echo(f"mbt: note: {other} fails in others: --trace {where}", err=True)
