@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 MBT ?= $(BIN)/mbt
 READY := $(VENV)/.ready
 SPEC := specs/ResumeContract.tla
-GRIDS := table2 table3 table3-r8 r10 r11 parked consumerace indcheck
+GRIDS := table2 table3 table3-r8 r10 r11 parked consumerace indcheck mechanisms
 
 setup: $(READY)
 

@@ -125,6 +125,9 @@ class Variables(Table):
     computed: Mapping[str, str] = {}
     """Variable -> the operator of the `observed` module that computes it from the events."""
     monotone: Names = ()
+    dead: str | None = None
+    """The variable that is TRUE where no run stands: its start, its recovery or an output was
+    refused. Without one the module has every run stand."""
 
 
 class Explain(Table):
