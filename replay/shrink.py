@@ -82,12 +82,15 @@ class Shrunk:
         replayed: how many other paths were replayed on the way.
         shorter: how many paths of the model are shorter than `after`, None where they are too many
             to be replayed. All of them were, and none fails in the same way.
+        without: for each step of `after`, how the run fails whose trace lacks it; None where the
+            model does not have the rest of the actions then.
     """
 
     before: Tried
     after: Tried
     replayed: int
     shorter: int | None
+    without: tuple[Failure | None, ...]
 
 
 def shrink(
@@ -124,7 +127,15 @@ def shrink(
         if better is None:
             break
         best = better
-    return Shrunk(before, best, len(seen) - 1, None if rest is None else len(rest))
+    return Shrunk(
+        before,
+        best,
+        replayed=len(seen) - 1,
+        shorter=None if rest is None else len(rest),
+        without=tuple(
+            None if less is None else seen[less].failure for less in one_less(graph, best.path)
+        ),
+    )
 
 
 def _order(path: Path) -> tuple[int, Path]:
@@ -148,6 +159,15 @@ def shorter(graph: StateGraph, path: Path) -> Iterator[Path]:
             again = _take(graph, here, edges[end:])
             if again:
                 yield (*head, *again)
+
+
+def one_less(graph: StateGraph, path: Path) -> list[Path | None]:
+    """For each step of a path, the path without it; None where the model has none, or no step."""
+    edges = [graph.edges[number] for number in path]
+    rests = [_take(graph, edge.source, edges[place + 1 :]) for place, edge in enumerate(edges)]
+    return [
+        None if rest is None else (*path[:place], *rest) or None for place, rest in enumerate(rests)
+    ]
 
 
 def _shortest_from(graph: StateGraph, start: int) -> dict[int, Path]:

@@ -26,6 +26,10 @@ STUDIES: dict[str, str] = {
     "arrivals": "replay.arrivals",
     "race-timing": "replay.race_timing",
     "race-hosts": "replay.race_hosts",
+    "selfcheck": "replay.selfcheck",
+    "shrunk": "replay.shrunk",
+    "explanations": "replay.explanations",
+    "planted": "replay.planted",
 }
 """Name of a study -> the module that it is."""
 Content = Mapping[str, Any]

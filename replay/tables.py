@@ -183,6 +183,8 @@ def _statements(replay: Replay, typed: Invocation) -> Iterator[RenderableType]:
         said = explanation_text(replay.explanation)
         what = "\nexplained by " if len(replay.parts) == 1 else "\nthe whole is explained by "
         yield Text.assemble((what, "bold"), said)
+        if not replay.explanation.smallest:
+            yield Text(f"  mbt explain {shlex.quote(str(typed.receipt))}", "cyan")
     yield from _steadiness(replay)
     yield from _recoveries(replay)
     unobserved = {n for r in replay.parts for n in r.unobserved(replay.spec)}

@@ -25,6 +25,10 @@ _CONSTANTS = re.compile(rf"\bCONSTANTS?\b{_DECLARATION}")
 _VARIABLES = re.compile(rf"\bVARIABLES?\b{_DECLARATION}")
 _DEFINITION = re.compile(r"(\w+)\s*(?:\([^()]*(?:\([^()]*\)[^()]*)*\)\s*)?==(?!=)")
 _TOP_DEFINITION = re.compile(r"^\w+\s*(?:\([^()]*\)\s*)?==(?!=)", re.MULTILINE)
+_AT_THE_TOP = re.compile(r"^(?:LOCAL\s+)?(\w+)\s*(?:\([^()]*\)\s*)?==(?!=)", re.MULTILINE)
+_INDENTED = re.compile(r"^[ \t]+\w+\s*(?:\([^()]*\)\s*)?==(?!=)", re.MULTILINE)
+_LET = re.compile(r"\bLET\b")
+_DEFINES = re.compile(r"^\S.*==(?!=)", re.MULTILINE)
 _LEXEME = re.compile(r'"(?:[^"\\\n]|\\.)*"|\\\*[^\n]*|\(\*')
 _COMMENT_MARK = re.compile(r"\(\*|\*\)")
 _STANDARD = "tla2sany/StandardModules/"
@@ -96,6 +100,30 @@ def definition_of(module: Module, name: str) -> str | None:
             following = _TOP_DEFINITION.search(body, found.end())
             return body[found.end() : following.start() if following else len(body)]
     return None
+
+
+def top_definitions(module: Module) -> list[tuple[str, str]] | None:
+    """Each definition at the top level of the module's files, with the text after its name.
+
+    Comments and strings are left out. None where one is written in a way that is not read here:
+    an infix operator, or one that does not begin its line.
+    """
+    found = []
+    for text in module.files.values():
+        body = _body(text)
+        starts = [*_AT_THE_TOP.finditer(body)]
+        if len(starts) < len(_DEFINES.findall(body)):
+            return None
+        ends = [*(start.start() for start in starts), len(body)]
+        parts = [body[: ends[0]]]
+        for start, end in zip(starts, ends[1:], strict=True):
+            parts.append(body[start.end() : end])
+            found.append((start[1], parts[-1]))
+        for part in parts:
+            inner = _INDENTED.search(part)
+            if inner is not None and not _LET.search(part, 0, inner.start()):
+                return None
+    return found
 
 
 def formals_of(module: Module, name: str) -> tuple[str, ...] | None:

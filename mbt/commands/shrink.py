@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -14,19 +16,25 @@ from mbt.commands.common import CheckerOptions, checker_options, named_adapter
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.models import Models
-from replay.receipts import divergence_data, run_data
+from replay.receipts import check_writable, divergence_data, run_data
 from replay.reopened import Reopened, reopen
+from replay.rows import read_rows
 from replay.shrink_run import ShrunkRun, shrink_run
+from replay.shrunk import measure, page, problems
 from replay.stored import StoredRun
+from replay.studies import write_study
 from replay.tables import walk_picture
 from tracegen.errors import MachineryError, MbtError
 from tracegen.trace import write_traces
 
 SHRUNK = 0
+STUDY = "shrunk"
 
 
 @click.command()
-@click.argument("receipt", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument(
+    "receipt", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
+)
 @click.option(
     "--trace",
     "name",
@@ -50,14 +58,28 @@ SHRUNK = 0
     default=None,
     help="Paths at a time; by default one a core.",
 )
+@click.option(
+    "--every", is_flag=True, help="A run of each row of the conformance table that fails."
+)
+@click.option("--write", is_flag=True, help="Keep what --every came to, and its page.")
+@click.option(
+    "--receipts",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("receipts"),
+    show_default=True,
+    help="Where the receipts of --every are.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print both traces and what came of them.")
 @checker_options
 def shrink(
-    receipt: Path,
+    receipt: Path | None,
     name: str | None,
     spec: Path | None,
     output: Path | None,
     jobs: int | None,
+    every: bool,
+    write: bool,
+    receipts: Path,
     as_json: bool,
     checker: CheckerOptions,
 ) -> int:
@@ -69,31 +91,65 @@ def shrink(
 
     Ends with 0 where it came to an end, 2 where nothing fails, 3 where the machinery failed.
     """
+    if every == (receipt is not None) or (write and not every):
+        raise MbtError(
+            "name a RECEIPT, or say --every (and then --write, to keep what it comes to)"
+        )
+    jobs = jobs or os.cpu_count() or 1
+    if receipt is None:
+        return _every(receipts, jobs, write, as_json, checker)
     opened = reopen(receipt, spec)
     run = _chosen(opened, name)
     adapter, reference = named_adapter(opened.adapter)
-    with checker.running() as checking, Stages(quiet=as_json) as stages:
-        try:
-            found = shrink_run(
-                opened,
-                run,
-                adapter,
-                reference,
-                Models(opened.spec, checking, on_run=stages.graph),
-                checking,
-                jobs=jobs or os.cpu_count() or 1,
-                progress=stages.traces,
-            )
-        except (MissingFramework, ServiceError) as error:
-            raise MbtError(f"adapter {opened.adapter}: {error}") from error
-        except HostError as error:
-            raise MachineryError(str(error)) from error
+    with checker.running() as checking, Stages(quiet=as_json) as stages, _framework():
+        found = shrink_run(
+            opened,
+            run,
+            adapter,
+            reference,
+            Models(opened.spec, checking, on_run=stages.graph),
+            checking,
+            jobs=jobs,
+            progress=stages.traces,
+        )
     if output is not None:
         write_traces(output, [found.after])
     if as_json:
         print_json(_data(found))
     else:
         _print(opened, found, output)
+    return SHRUNK
+
+
+@contextmanager
+def _framework() -> Iterator[None]:
+    """What a framework's machinery fails with, as what a command ends with."""
+    try:
+        yield
+    except (MissingFramework, ServiceError) as error:
+        raise MbtError(str(error)) from error
+    except HostError as error:
+        raise MachineryError(str(error)) from error
+
+
+def _every(receipts: Path, jobs: int, write: bool, as_json: bool, checker: CheckerOptions) -> int:
+    """Shrink a run of each row of the conformance table that fails."""
+    rows = [row for row in read_rows(receipts) if row.framework]
+    if write:
+        check_writable(receipts)
+    with checker.running() as checking, Stages(quiet=as_json) as stages, _framework():
+        content = measure(
+            rows, checking, jobs, lambda _, done, all_: stages.traces("rows", done, all_)
+        )
+    if wrong := [*problems(content)]:
+        raise MachineryError(f"what was measured contradicts itself: {wrong[0]}")
+    path = write_study(receipts, STUDY, content) if write else None
+    if as_json:
+        print_json(content)
+    else:
+        print(page(content), end="")
+    if path:
+        click.echo(f"mbt: receipt: {path}", err=True)
     return SHRUNK
 
 
