@@ -20,7 +20,9 @@ def measurements(rows: Sequence[Row]) -> str:
         "# What was measured",
         "",
         "Written by `make receipts` from the receipts beside this file, and from nothing else. A",
-        "part says which properties fail and how many of its traces diverge.",
+        "part says which properties fail and how many of its traces diverge. What explains it is",
+        "of the module's own switches; where that is none, the companions' may do:",
+        "[explanations](studies/explanations.md).",
     ]
     heading: tuple[str, str] | None = None
     several = _of_several_modules(rows)
