@@ -87,7 +87,11 @@ def _digests(path: Path, digests: Mapping[str, str]) -> Iterator[str]:
 
 
 def _run(run: Mapping[str, Any]) -> str | None:
-    """Whether the effects that were observed last are those of the ledger."""
+    """Whether each crash has a death, and the effects observed last are those of the ledger."""
+    events = (event for micro in run["micro"] for event in micro.get("events", ()))
+    crashes = sum(event["kind"] == "crash" for event in events)
+    if crashes != len(run["deaths"]):
+        return f"{crashes} crashes, and {len(run['deaths'])} processes that ended by one"
     told = [
         micro["changed"]["effects"]
         for micro in run["micro"]

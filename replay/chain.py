@@ -16,14 +16,15 @@ the manifest of the receipts holds the digest of that too.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from replay.receipts import enter_file, readable
+from tracegen.encoding import check_json, parse_json
 from tracegen.errors import MbtError
+from tracegen.values import ValueFormatError
 
 FOLDER = "predictions"
 INDEX = "INDEX.md"
@@ -56,14 +57,17 @@ def read_link(path: Path) -> Link:
     """Read a file of the chain. Raises MbtError where it is none."""
     try:
         data = path.read_bytes()
-        content = json.loads(data)
+        content = parse_json(data)
+        check_json(content, "")
         number, previous = content["link"]["number"], content["link"]["previous"]
         whole = isinstance(number, int) and isinstance(previous, str)
         if content["format"] != FORMAT or content["kind"] != path.stem or not whole:
             raise ValueError
     except OSError as error:
         raise MbtError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except ValueFormatError as error:
+        raise MbtError(f"{path}: not a {path.stem} of a prediction: {error}") from None
+    except (ValueError, KeyError, TypeError):
         raise MbtError(f"{path}: not a {path.stem} of a prediction") from None
     return Link(path, number, previous, hashlib.sha256(data).hexdigest(), content)
 

@@ -21,16 +21,20 @@ SHOWN = 10
 def report(account: Account) -> Iterator[RenderableType]:
     """What explains the runs of a receipt."""
     yield Text(
-        f"{account.evidence.folder}: {len(account.runs)} runs, {len(account.diverging)} diverge\n"
+        f"{account.evidence.folder}: {_runs(len(account.runs))}, {len(account.diverging)} "
+        "diverging\n"
     )
     for candidate in account.whole:
         said = account.sentence(candidate, account.diverging)
         called = _called(account, candidate)
-        yield Text(f"{said}: {called}" if said else f"{called} admits every run")
+        told = said and said != called
+        yield Text(f"{said}: {called}" if told else f"{called} admits every run")
     if not account.whole:
-        modules = " or ".join(attempt.spec.module for attempt in account.attempts)
-        most = min(most_switches(attempt.spec) for attempt in account.attempts)
-        yield Text(f"none: no set of at most {most} fault switches of {modules} admits every run")
+        tried = (
+            f"at most {most_switches(attempt.spec)} of {attempt.spec.module}"
+            for attempt in account.attempts
+        )
+        yield Text(f"none: no set of switches that was tried admits every run: {', '.join(tried)}")
     yield Text()
     yield from _tried(account)
     if account.diverging:

@@ -56,7 +56,7 @@ def foresee(
     apart = [rival and _separation(rival, run, models) for run in runs]
     if rival is not None and not any(apart):
         raise MbtError(
-            f"{candidate.text} and {rival.text} say the same of all {len(traces)} traces, so none "
+            f"{candidate.text} and {rival.text} say the same of every trace, so none "
             "of them can decide between the two; find another trace, or leave out --against"
         )
     return [

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.chain import REGISTRATION, folders, read_link
+from replay.stored import lines_of, reading
 from tracegen.errors import MbtError
 from tracegen.trace import Trace
 
@@ -36,30 +37,35 @@ def held_already(
         MbtError: a receipt cannot be read.
     """
     for path in sorted((root / module).rglob("receipt.json")):
-        receipt = _read(path)
-        if receipt["adapter"] == adapter and _same(receipt, options, versions):
+        receipt, runs = _read(path), path.with_name("runs.jsonl")
+        with reading(path):
+            if receipt["adapter"] != adapter or not _same(receipt, options, versions):
+                continue
             parts = {p["name"]: p["model"] for p in [*receipt["parts"], *receipt["second_pass"]]}
-            for run in _lines(path.with_name("runs.jsonl")):
+        with reading(runs):
+            for run in _lines(runs):
                 if _is(traces, run["trace"], parts[run["part"]], run["digest"]):
-                    return f"{path.with_name('runs.jsonl')} holds trace {run['trace']}"
+                    return f"{runs} holds trace {run['trace']}"
     names = {trace.name for trace in traces}
     for path in sorted((root / "studies").glob("versions-*.json")):
         study = _read(path)
-        if study["adapter"] != adapter or study["module"] != module:
-            continue
-        for row in study["rows"]:
-            chosen = {**study["defaults"], **row["options"]}
-            told = {"options": chosen, "versions": row["versions"]}
-            if "evidence" in row and _same(told, options, versions):
-                runs = study["evidence"][row["evidence"]]["runs"].values()
-                if held := {name for part in runs for name in part} & names:
-                    return f"{path} holds trace {min(held)} on {row['version']}"
+        with reading(path):
+            if study["adapter"] != adapter or study["module"] != module:
+                continue
+            for row in study["rows"]:
+                chosen = {**study["defaults"], **row["options"]}
+                told = {"options": chosen, "versions": row["versions"]}
+                if "evidence" in row and _same(told, options, versions):
+                    parts = study["evidence"][row["evidence"]]["runs"].values()
+                    if held := {name for part in parts for name in part} & names:
+                        return f"{path} holds trace {min(held)} on {row['version']}"
     for folder in folders(root):
         link = read_link(folder / REGISTRATION).content
-        if link["adapter"] == adapter and _same(link, options, versions):
-            for said in link["predicts"]:
-                if _is(traces, said["trace"], link["model"].partition("+")[0], said["digest"]):
-                    return f"{folder / REGISTRATION} is of trace {said['trace']}"
+        with reading(folder / REGISTRATION):
+            if link["adapter"] == adapter and _same(link, options, versions):
+                for said in link["predicts"]:
+                    if _is(traces, said["trace"], link["model"].partition("+")[0], said["digest"]):
+                        return f"{folder / REGISTRATION} is of trace {said['trace']}"
     return None
 
 
@@ -76,12 +82,12 @@ def _read(path: Path) -> Data:
     try:
         content: Data = json.loads(path.read_text(encoding="utf-8"))
         return content
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise MbtError(f"{path}: not a receipt ({error}); mbt audit says what is wrong") from None
 
 
 def _lines(path: Path) -> Iterator[Data]:
     try:
-        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        yield from map(json.loads, lines_of(path))
     except (OSError, ValueError) as error:
         raise MbtError(f"{path}: not runs ({error}); mbt audit says what is wrong") from None

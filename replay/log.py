@@ -98,6 +98,8 @@ def read_log(path: Path, spec: Spec) -> Log:
         for action in (*record.records, *([record.action] if record.action else [])):
             _known(where, "action", action, spec.actions or spec.source.definitions)
             named.add(action)
+        if record.run and not record.run.isprintable():
+            raise LogError(f"{where}: run: {record.run!r} cannot be printed as it is")
         if record.params and record.action is None:
             raise LogError(f"{where}: parameters without an action")
         if spec.actions and record.action:

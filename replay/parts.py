@@ -82,6 +82,8 @@ def plan_parts(spec: Spec, selection: Selection, checker: RunOptions) -> list[Pa
             for part in parts
         ]
     parts = [part for part in parts if part.traces]
+    if not parts and selection.file:
+        raise MbtError(f"{selection.file}: there is no trace in it")
     if not parts:
         raise MbtError(
             f"{spec.path.name} names no suite; say which model to walk with --model "

@@ -7,6 +7,7 @@ to show, and the runs hold what was seen. A run that was confirmed shows exactly
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -27,8 +28,9 @@ from replay.chain import (
 )
 from replay.predictions import page
 from replay.record import RunRecord
-from replay.registered import reading, spec_of
-from replay.stored import read_runs
+from replay.registered import spec_of
+from replay.repository import committed, is_here
+from replay.stored import read_runs, reading
 from replay.verdicts import WORDS, undelivered, unseen
 from replay.walks import seen_as
 from tracegen.errors import MbtError
@@ -36,6 +38,7 @@ from tracegen.spec import Spec
 from tracegen.trace import read_traces
 
 Data = Mapping[str, Any]
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SPECS = Path(specs.__file__).parent
 
 
@@ -98,8 +101,22 @@ def _prediction(folder: Path) -> Iterator[str]:
         spec = spec_of(link) if same else None
     outcome = folder / OUTCOME
     with reading(outcome):
-        for phrase in _outcome(told, read_link(outcome).content, folder, spec):
+        content = read_link(outcome).content
+        for phrase in (*_before(content["commit"], folder), *_outcome(told, content, folder, spec)):
             yield f"{outcome}: {phrase}"
+
+
+def _before(commit: str, folder: Path) -> Iterator[str]:
+    """Whether the commit that an outcome was measured at holds the registration; where it is here.
+
+    A commit that is not here says nothing: a copy need not have the history.
+    """
+    if not _COMMIT.fullmatch(commit):
+        yield f"{commit!r} is no commit"
+    elif is_here(folder, commit):
+        for name in (REGISTRATION, TRACES):
+            if not committed(folder / name, commit):
+                yield f"measured at {commit}, which does not hold {folder / name} as it is now"
 
 
 def _outcome(told: Data, content: Data, folder: Path, spec: Spec | None) -> Iterator[str]:

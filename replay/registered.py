@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import specs
@@ -20,23 +19,11 @@ from replay.environments import (
 from replay.prediction_run import Registered
 from replay.registration import Subject
 from replay.repository import top_of
+from replay.stored import reading
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError
 from tracegen.jvm import Processes
 from tracegen.spec import Spec, load_spec
-
-_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Say of which file it is that something is not of the form of a registration or outcome."""
-    try:
-        yield
-    except _MALFORMED as error:
-        raise MbtError(
-            f"{path}: not of the form it should have ({type(error).__name__}: {error})"
-        ) from None
 
 
 def spec_of(link: Link) -> Spec:

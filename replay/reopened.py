@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 import specs
 from replay.receipts import FORMAT, SECOND_PASS
 from replay.stored import StoredRun, read_runs
@@ -19,6 +21,48 @@ from tracegen.tlc import RunOptions
 from tracegen.trace import Trace, read_traces
 
 SPECS = Path(specs.__file__).parent
+
+
+class _Shape(BaseModel):
+    """A part of receipt.json that questions are asked of; what else there is goes unread."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Difference(_Shape):
+    variable: str
+
+
+class _Divergence(_Shape):
+    trace: str
+    micro: int
+    sentence: str
+    differences: list[_Difference]
+
+
+class _Part(_Shape):
+    name: str
+    model: str
+    cover: str
+    divergences: list[_Divergence]
+
+
+class _Violated(_Shape):
+    violated_at: dict[str, int]
+
+
+class _Property(_Shape):
+    title: str
+    parts: dict[str, _Violated]
+
+
+class _Receipt(_Shape):
+    adapter: str
+    options: dict[str, str]
+    versions: dict[str, str]
+    parts: list[_Part]
+    second_pass: list[_Part]
+    properties: dict[str, _Property]
 
 
 @dataclass(frozen=True)
@@ -126,11 +170,22 @@ def reopen(folder: Path, spec: Path | None = None) -> Reopened:
             f"cannot read {path}: {error.strerror}; name the folder of a receipt, as mbt replay "
             "prints it last"
         ) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise MbtError(f"{path}: not a receipt") from None
     if form != FORMAT:
         raise MbtError(f"{path}: of format {form}, this mbt reads {FORMAT}; replay it again")
-    where = spec or SPECS / f"{module}.tla"
-    if not module.isidentifier() or where.stem != module or not where.is_file():
+    try:
+        _Receipt.model_validate(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise MbtError(f"{path}: {where}: not of a receipt ({first['msg']})") from None
+    file = spec or SPECS / f"{module}.tla"
+    if not module.isidentifier() or file.stem != module or not file.is_file():
         raise MbtError(f"{path}: of the module {module}; name its file with --spec")
-    return Reopened(folder, content, load_spec(where), tuple(read_runs(folder)))
+    opened = Reopened(folder, content, load_spec(file), tuple(read_runs(folder)))
+    if not opened.runs:
+        raise MbtError(f"{folder / 'runs.jsonl'}: no run is in it")
+    for part in {run.part for run in opened.runs}:
+        opened.spec.model(opened.part(part)["model"])
+    return opened

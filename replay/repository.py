@@ -24,14 +24,24 @@ def head_of(folder: Path) -> str:
     return _git(folder, "rev-parse", "--verify", "HEAD^{commit}").decode().strip()
 
 
-def committed(file: Path) -> bool:
-    """Whether the commit that is checked out holds a file as it is now, byte for byte."""
-    inside = file.resolve().relative_to(top_of(file.parent)).as_posix()
+def is_here(folder: Path, commit: str) -> bool:
+    """Whether a commit can be looked at: not outside of git, nor in a copy without its history."""
     try:
-        kept = _git(file.parent, "cat-file", "blob", f"HEAD:{inside}")
+        return _git(folder, "cat-file", "-t", commit) == b"commit\n"
     except MbtError:
         return False
-    return kept == file.read_bytes()
+
+
+def committed(file: Path, commit: str = "HEAD") -> bool:
+    """Whether a commit, by default that checked out, holds a file as it is now, byte for byte."""
+    top, place = top_of(file.parent), file.resolve()
+    if not place.is_relative_to(top):
+        return False  # a link that leads out of the repository
+    try:
+        kept = _git(top, "cat-file", "blob", f"{commit}:{place.relative_to(top).as_posix()}")
+    except MbtError:
+        return False
+    return kept == place.read_bytes()
 
 
 def _git(folder: Path, *words: str) -> bytes:

@@ -149,7 +149,8 @@ class _Walk:
     def progress(self, micro: MicroStep) -> None:
         """The run went on from where it was held; where it was not, an answer is under way."""
         last = self.last
-        assert last is not None
+        if last is None:
+            raise ValueError("a step before the start")
         self.ahead = not last.task
         if self.ahead:
             return
@@ -224,7 +225,8 @@ class _Walk:
         self.crash(micro, Tell(micro.process, "reopen", "A new process looks where it stands."))
 
     def crash(self, micro: MicroStep, call: Tell) -> None:
-        assert self.last is not None
+        if self.last is None:
+            raise ValueError("a crash before the start")
         self.interrupt()
         self.doings.append(Kill(self.last.process))
         self.tell(micro, call)

@@ -17,12 +17,12 @@ def literal(value: Any, indent: int = 0, room: int = WIDTH) -> str:
         indent: columns that its line begins with.
         room: columns that are left in its first line.
     """
-    line = json.dumps(value) if isinstance(value, str) else repr(value)
+    line = _text(value) if isinstance(value, str) else repr(value)
     inner = indent + 4
     if isinstance(value, Mapping):
         line = "{" + ", ".join(f"{literal(k)}: {literal(v, 0, 10**6)}" for k, v in value.items())
         line += "}"
-        keys = [f"{json.dumps(key)}: " for key in value]
+        keys = [f"{literal(key)}: " for key in value]
         items = [
             key + literal(item, inner, WIDTH - inner - len(key) - 1)
             for key, item in zip(keys, value.values(), strict=True)
@@ -40,9 +40,20 @@ def literal(value: Any, indent: int = 0, room: int = WIDTH) -> str:
     return f"{ends[0]}\n{rows}{' ' * indent}{ends[1]}"
 
 
+def _text(value: str) -> str:
+    # JSON writes a character beyond U+FFFF as two halves, which Python does not put together.
+    return json.dumps(value, ensure_ascii=False).encode("ascii", "backslashreplace").decode()
+
+
 def strings(text: str, indent: int) -> str:
     """A text as strings that follow each other, a line each, to stand in brackets."""
-    rows = textwrap.wrap(text, WIDTH - indent - 12, drop_whitespace=False) or [""]
+    rows = textwrap.wrap(
+        text,
+        WIDTH - indent - 12,
+        drop_whitespace=False,
+        replace_whitespace=False,
+        expand_tabs=False,
+    ) or [""]
     return "\n".join(" " * indent + literal(row) for row in rows)
 
 

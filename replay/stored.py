@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,18 @@ from adapters.ledger import Row
 from replay.record import Branch, Death, Double, Event, MicroStep, RunRecord
 from tracegen.errors import MbtError
 
-_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say of which file it is that something is not of the form that a file of ours has."""
+    try:
+        yield
+    except _MALFORMED as error:
+        raise MbtError(
+            f"{path}: not of the form it should have ({type(error).__name__}: {error})"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,7 @@ def read_runs(folder: Path) -> list[StoredRun]:
     """
     path = folder / "runs.jsonl"
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = lines_of(path)
     except (OSError, UnicodeDecodeError) as error:
         raise MbtError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
     runs = []
@@ -50,6 +62,12 @@ def read_runs(folder: Path) -> list[StoredRun]:
                 f"{path}:{number}: not a run of a receipt ({type(error).__name__}: {error})"
             ) from None
     return runs
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a JSON lines file; U+2028 and the like, which stand in texts, end none."""
+    text = path.read_text(encoding="utf-8").removesuffix("\n")
+    return text.split("\n") if text else []
 
 
 def run_of(data: Mapping[str, Any]) -> StoredRun:
@@ -70,6 +88,9 @@ def run_of(data: Mapping[str, Any]) -> StoredRun:
         ledger=tuple(Row(*row) for row in data["ledger"]),
         process_ids=(),
     )
+    named = (data["part"], record.trace, record.digest, *(m.action for m in record.micro))
+    if not all(isinstance(name, str) for name in named):
+        raise TypeError("its part, trace, digest and actions are texts")
     return StoredRun(data["part"], record)
 
 

@@ -83,16 +83,18 @@ class Invocation:
         words: the options that chose the traces.
         options: the adapter's options, with their rules.
         receipt: the folder of the receipt.
+        place: the options that chose where receipts go.
     """
 
     spec: str
     words: Sequence[str]
     options: Mapping[str, Option]
     receipt: Path
+    place: Sequence[str] = ()
 
     def replay(self, replay: Replay, *more: str) -> str:
-        """A command for the same system and options."""
-        words = ["mbt", "replay", self.spec, "--adapter", replay.adapter]
+        """A command for the same system and options, with its receipt at the same place."""
+        words = ["mbt", "replay", self.spec, "--adapter", replay.adapter, *self.place]
         for name, value in replay.options.items():
             if value != self.options[name].default:
                 words += ["--option", f"{name}={value}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,11 +23,17 @@ OWN, COMPANIONS = 2, 1
 
 @dataclass(frozen=True)
 class Mechanisms:
-    """A set of fault switches of a module, with what it is called."""
+    """A set of fault switches of a module, with what it is called.
+
+    Attributes:
+        uncompared: the actions of which a logged parameter was not compared, because this module
+            does not say where it is.
+    """
 
     module: str
     faults: Faults
     name: str
+    uncompared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,19 +89,27 @@ def explaining(
 ) -> Tried:
     """Try sets of fault switches on all runs, up to the size at which one explains them all.
 
-    The module's own come first, then those of its companions. Bounds are those of `model`.
+    The module's own come first, then those of its companions; none of these explains a run whose
+    variables it lacks. Bounds are those of `model`.
     """
     rows: dict[Mechanisms, tuple[bool, ...]] = {}
     sizes = [(spec, OWN), *((other, COMPANIONS) for other in companions_of(spec))]
     for other, most in sizes:
         explains = _Explains(spec, model, Models(other, checker, on_graph, bounds=spec), hidden)
-        titles = other.explain.titles
-        for sets in _sets(other, most):
+        titles, uncompared = other.explain.titles, () if other is spec else _uncompared(log, other)
+        # A companion without a switch is the reference machine once more: where it explains a run,
+        # what it does not compare is what the run stopped at, so its switches say nothing of it.
+        mute = [
+            other is not spec and (explains.lacks(run) or explains(run, ())) for run in log.runs
+        ]
+        if all(mute):
+            continue
+        for sets in itertools.islice(_sets(other, most), other is not spec, None):
             # A set costs a run of the checker: they go side by side.
             with ThreadPoolExecutor(os.cpu_count()) as pool:
-                found = list(pool.map(lambda s, e=explains: tuple(e(r, s) for r in log.runs), sets))
+                found = list(pool.map(lambda s, e=explains, m=mute: _row(e, log.runs, m, s), sets))
             for faults, row in zip(sets, found, strict=True):
-                rows[Mechanisms(other.module, faults, name_of(faults, titles))] = row
+                rows[Mechanisms(other.module, faults, name_of(faults, titles), uncompared)] = row
             if any(map(all, found)):
                 return Tried(spec.module, rows)
     return Tried(spec.module, rows)
@@ -106,7 +121,7 @@ class _Explains:
     def __init__(self, bounds: Spec, model: str, models: Models, hidden: frozenset[str]) -> None:
         self._models, self._model, self._hidden = models, model, hidden
         spec, config = models.spec, bounds.models[model].config
-        self._all = frozenset(spec.explain.switches)
+        self._all, self._variables = frozenset(spec.explain.switches), {*spec.source.variables}
         self._reach = switches_in_reach(spec.source, [config], spec.actions.keys(), self._all)
         # Of each run: the switches that mattered up to where it stopped, those of them that acted.
         self._known: dict[str, list[tuple[frozenset[str], frozenset[str], bool]]] = {}
@@ -122,10 +137,27 @@ class _Explains:
         known.append((mattered, mattered & acting, found.stop is None))
         return found.stop is None
 
+    def lacks(self, run: LoggedRun) -> bool:
+        """Whether a run shows a variable that the module has not."""
+        return any(line.state.keys() - self._variables for line in run.lines)
+
     def _mattering(self, lines: Sequence[Line]) -> frozenset[str]:
         """The switches within reach of the actions of some lines, and of the hidden ones."""
         taken = {START, *self._hidden, *(line.action for line in lines if line.action)}
         return frozenset().union(*(self._reach.get(action, self._all) for action in taken))
+
+
+def _row(
+    explains: _Explains, runs: Sequence[LoggedRun], mute: Sequence[bool], faults: Faults
+) -> tuple[bool, ...]:
+    return tuple(not m and explains(run, faults) for run, m in zip(runs, mute, strict=True))
+
+
+def _uncompared(log: Log, spec: Spec) -> tuple[str, ...]:
+    """The actions that the log names with a parameter of which a specification says no place."""
+    lines = [line for run in log.runs for line in run.lines]
+    lost = {a.action for a in lines if a.params.keys() - spec.params.get(a.action or "", {}).keys()}
+    return tuple(sorted(name for name in lost if name))
 
 
 def _sets(spec: Spec, most: int) -> Iterator[list[Faults]]:

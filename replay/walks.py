@@ -17,6 +17,7 @@ from tracegen.spec import Spec
 from tracegen.trace import Trace, trace_of_path
 from tracegen.values import ModelValue, from_python
 
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
 _WORD = re.compile(r"([A-Za-z0-9_]+)(?:\(([A-Za-z0-9_,-]*)\))?")
 
 
@@ -58,7 +59,7 @@ def _read(spec: Spec, word: str) -> tuple[str, dict[str, Any]]:
     given = found[2].split(",") if found[2] else []
     if len(given) != len(names):
         raise MbtError(f"{word}: {found[1]} takes {len(names)} parameters ({', '.join(names)})")
-    values = [int(text) if text.lstrip("-").isdigit() else text for text in given]
+    values = [int(text) if _NUMBER.fullmatch(text) else text for text in given]
     return found[1], dict(zip(names, values, strict=True))
 
 

@@ -109,6 +109,7 @@ MUTANTS = [
     (RECEIPT, '"applicable": 248', '"applicable": 240', "240 of 248 steps applicable"),
     (RECEIPT, '{"trace": "R0-01"', '{"trace": "R0-77"', "R0-77 diverges, and is no run"),
     (RUNS, '"ledger":[[0,1,null,1],', '"ledger":[', "were observed, and its ledger holds"),
+    (RUNS, '{"kind":"crash"},', "", "0 crashes, and 1 processes that ended by one"),
     (RUNS, '"part":"one crash"', '"part":"no crash"', "of no part of the receipt"),
 ]
 

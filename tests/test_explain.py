@@ -220,8 +220,11 @@ def test_the_command(tmp_path, capsys):
     [
         ([], "name one RECEIPT"),
         (["nowhere"], "cannot read nowhere/receipt.json"),
-        (["ResumeContract/reference/fault=Replay", "--part", "x"], "no part 'x'; known: one crash"),
-        (["ResumeContract/reference/fault=Replay", "--run", "x"], "no run 'x'; R0-01 to"),
+        (
+            ["ResumeContract/reference/fault=Replay", "--part", "x"],
+            "no part 'x'; known: 'one crash', ",
+        ),
+        (["ResumeContract/reference/fault=Replay", "--run", "x"], "no run 'x'; there are R0-01 to"),
         (["ResumeContract/reference/fault=Replay", "--write"], "--write keeps"),
         (["ResumeContract/reference/fault=Replay", "--replay"], "add --separate"),
         (["--every", "--run", "x"], "leave them out"),

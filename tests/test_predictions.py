@@ -148,6 +148,12 @@ def test_a_run_that_goes_on_is_foreseen_to_its_end(mbt, root):
         (("--model", "R0", "--option", "fault=No"), FORKED, "unknown fault"),
         (("--model", "R0", "--with", "reference==1"), FORKED, "no distribution"),
         (("--model", "R0", "--walk", f"w={FORKED}"), FORKED, "two traces w"),
+        (("--model", "R0"), f"ExecTask EmitInterrupt Consume({'9' * 5000})", "is not possible"),
+        (("--model", "R0", "--title", " "), FORKED, "--title is empty"),
+        (("--model", "R0", "--why", "\udcff"), FORKED, "--why is not UTF-8"),
+        (("--model", "R0", "--walk", "\udcff=ExecTask"), FORKED, "name of a --walk is not UTF-8"),
+        (("--model", "R0", "--only", "w"), FORKED, "give it with --traces"),
+        (("--model", "R0", "--traces", "/dev/null"), FORKED, "there is no trace in it"),
     ],
 )
 def test_what_is_no_prediction_is_refused(mbt, root, words, walk, message):
@@ -176,6 +182,15 @@ def test_traces_of_a_file_are_those_of_the_registered_model(mbt, root, tmp_path)
     assert [step["part"] for step in said["steps"]] == ["start", *["step"] * 4, "drain"]
     done = mbt(*words, "--traces", tmp_path / "R0.jsonl")
     assert done.code == 2 and "is of model R0, not of R2" in done.err
+
+
+@pytest.mark.parametrize("name", ["ResumeContract/x/receipt.json", "studies/versions-x.json"])
+@pytest.mark.parametrize("text", ["[]", '{"adapter": "reference"}', "[" * 100_000])
+def test_a_receipt_that_is_none_is_named(mbt, root, name, text):
+    (root / name).parent.mkdir(parents=True)
+    (root / name).write_text(text)
+    done = mbt(*registering(root, "--model", "R0"))
+    assert done.code == 2 and f"{root / name}: not " in done.err
 
 
 def test_what_a_receipt_holds_is_known_under_any_name(mbt, root):
@@ -505,6 +520,50 @@ def test_a_forger_who_mends_the_whole_chain_contradicts_the_runs(
     root = tmp_path / "r" / "receipts"
     change(root, name, old, new)
     assert [p for p in audited(root) if said in p], audited(root)
+
+
+def test_a_forger_who_mends_the_whole_chain_contradicts_the_history(whole, tmp_path):
+    shutil.copytree(whole.parent, tmp_path / "r")
+    root = tmp_path / "r" / "receipts"
+    # Nothing else holds the reason against the files, but the commit has another one.
+    change(root, "0001-confirmed/registration.json", '"why": ""', '"why": "I knew"')
+    assert [p for p in audited(root) if "does not hold" in p and "0001-confirmed" in p]
+    shutil.rmtree(root.parent / ".git")  # a copy without the history says nothing of it
+    assert audited(root) == []
+
+
+def test_an_outcome_names_a_commit_that_has_its_registration(whole, tmp_path):
+    shutil.copytree(whole.parent, tmp_path / "r")
+    root = tmp_path / "r" / "receipts"
+    listed = subprocess.run(
+        ["git", "-C", root, "rev-list", "--max-parents=0", "HEAD"], capture_output=True, check=True
+    )
+    told = outcome_of(root, "0001")["commit"]
+    change(root, "0001-confirmed/outcome.json", told, listed.stdout.decode().strip())
+    assert [p for p in audited(root) if "does not hold" in p]
+    change(root, "0001-confirmed/outcome.json", listed.stdout.decode().strip(), "--help")
+    assert [p for p in audited(root) if "is no commit" in p]
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ('"title": "x", "title"', 'the key "title" is there twice'),
+        ('"x": NaN, "title"', "NaN is no number of JSON"),
+        ('"x": "\\ud800", "title"', "half a character"),
+        ('"x": ' + "[" * 100_000 + "]" * 100_000 + ', "title"', "nested too deeply"),
+    ],
+)
+def test_what_two_readers_may_read_in_two_ways_is_no_registration(
+    mbt, measured, tmp_path, new, said
+):
+    shutil.copytree(measured.parent, tmp_path / "r")
+    root = tmp_path / "r" / "receipts"
+    (path,) = root.glob("predictions/0001-*/registration.json")
+    path.write_text(path.read_text().replace('"title"', new, 1))
+    done = mbt("predict", "show", "0001", "--receipts", root)
+    assert done.code == 2 and said in done.err
+    assert [problem for problem in audit_predictions(root) if said in problem]
 
 
 def test_a_forger_who_mends_one_prediction_breaks_the_chain(whole, tmp_path):

@@ -9,12 +9,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from kept import COMMITTED
 
 from adapters.ledger import Row
 from mbt.cli import main
 from replay.record import Branch, Death, MicroStep, RunRecord
 from replay.repro_scenario import Kill, Look, Tell, scenario_of
+from replay.repro_text import literal, plain, strings
+from replay.stored import read_runs
 from tracegen.errors import MbtError
 
 PLANE = COMMITTED / "ResumeContract"
@@ -273,6 +277,69 @@ def test_a_forged_run_puts_no_code_into_a_script(tmp_path, capsys):
     tree = ast.parse(file.read_text())
     calls = {n.func.id for n in ast.walk(tree) if isinstance(n, ast.Call) and hasattr(n.func, "id")}
     assert "exit" not in calls
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from("\"'\\\n\t\0 {}"), max_size=300))
+def test_a_text_is_written_as_what_it_is(text):
+    for written_as in (literal(text), f"(\n{strings(text, 4)}\n)", literal({text: [text]}, room=0)):
+        assert written_as.isascii()
+        assert ast.literal_eval(written_as) in (text, {text: [text]})
+    assert ast.literal_eval(f'"""{plain(text)}"""') == plain(text)
+
+
+NO_TRACE = "parts.0.divergences.0.trace: not of a receipt"
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda receipt: receipt.pop("properties"), "properties: not of a receipt"),
+        (lambda receipt: receipt["parts"][0]["divergences"][0].pop("trace"), NO_TRACE),
+        (lambda receipt: receipt["versions"].update(langgraph=[1]), "versions.langgraph"),
+        (lambda receipt: receipt["parts"][0].update(model="R77"), "no model 'R77'"),
+    ],
+)
+@pytest.mark.parametrize("command", ["repro", "shrink"])
+def test_what_is_no_receipt_is_refused(tmp_path, capsys, damage, message, command):
+    shutil.copytree(PLANE / "langgraph" / "default", tmp_path / "r")
+    path = tmp_path / "r" / "receipt.json"
+    content = json.loads(path.read_text())
+    damage(content)
+    path.write_text(json.dumps(content))
+    assert main([command, str(tmp_path / "r"), "-o", str(tmp_path / "x.py")]) == 2
+    said = capsys.readouterr().err
+    assert message in said and said.count("\n") == 1
+
+
+def test_a_run_that_is_none_is_refused(tmp_path, capsys):
+    shutil.copytree(PLANE / "langgraph" / "default", tmp_path / "r")
+    path = tmp_path / "r" / "runs.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    for damage in (
+        lambda run: run.update(branches=[{**run["branches"][0], "outcome": 1}]),
+        lambda run: [micro.get("params", {}).clear() for micro in run["micro"]],
+        lambda run: run["micro"].pop(0),
+    ):
+        data = [json.loads(line) for line in lines]
+        damage(next(run for run in data if run["trace"] == "R0-02"))
+        path.write_text("".join(f"{json.dumps(run)}\n" for run in data))
+        words = ["--script", "--trace", "R0-02", "-o", str(tmp_path / "x.py")]
+        assert main(["repro", str(tmp_path / "r"), *words]) == 2
+        assert "runs.jsonl" in capsys.readouterr().err
+    path.write_text("")
+    assert main(["repro", str(tmp_path / "r"), *words]) == 2
+    assert "no run is in it" in capsys.readouterr().err
+
+
+def test_a_message_with_another_kind_of_line_end_is_one_line(tmp_path, capsys):
+    shutil.copytree(PLANE / "langgraph" / "default", tmp_path / "r")
+    path = tmp_path / "r" / "runs.jsonl"
+    run = json.loads(path.read_text().splitlines()[0])
+    run["facts"] = ["one\u2028two\x85three"]
+    # As a receipt is written: only what JSON has to escape is escaped.
+    path.write_text(json.dumps(run, ensure_ascii=False) + "\n", encoding="utf-8")
+    (found,) = read_runs(tmp_path / "r")
+    assert found.record.facts == ("one\u2028two\x85three",)
 
 
 # -- the scenario -------------------------------------------------------------------------------

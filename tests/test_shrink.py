@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,10 +15,12 @@ from hypothesis import strategies as st
 from lab import Lab
 
 from adapters.registry import load_adapter, locate
+from mbt.cli import main
 from replay.models import Models
 from replay.reopened import reopen
 from replay.shrink import MOST_SHORTER, Failure, Tried, all_paths, shorter, shrink
 from replay.shrink_run import shrink_run
+from replay.shrunk import problems
 from replay.suite import REFERENCE, Part, edges_of_trace
 from tracegen.select import traces_of_paths
 
@@ -196,6 +199,26 @@ def test_a_trace_of_langgraph(tmp_path):
     assert json.loads(again.stdout)["properties"]["FD"]["verdict"] == "violated"
 
 
+@pytest.mark.parametrize(
+    ("change", "words", "message"),
+    [
+        ({"fault": "Nope"}, (), "unknown fault"),
+        ({"fault_": "Replay"}, (), "has no option 'fault_'"),
+        ({}, ("-o", "nowhere/t.jsonl"), "there is no folder nowhere"),
+    ],
+)
+def test_what_cannot_be_replayed_or_kept_is_refused_before_anything_is(
+    tmp_path, capsys, change, words, message
+):
+    kept = tmp_path / "kept"
+    shutil.copytree(RECEIPTS / "ResumeContract/reference/fault=Replay", kept)
+    content = json.loads((kept / "receipt.json").read_text())
+    content["options"] |= change
+    (kept / "receipt.json").write_text(json.dumps(content))
+    assert main(["shrink", str(kept), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_receipt_that_fails_nowhere(tmp_path):
     done = mbt("shrink", RECEIPTS / "ResumeContract/reference/default")
     assert done.returncode == 2
@@ -206,3 +229,34 @@ def test_a_receipt_that_fails_nowhere(tmp_path):
     done = mbt("shrink", RECEIPTS / "ResumeContract/reference/fault=Replay", "--trace", "R0-99")
     assert done.returncode == 2
     assert "no run 'R0-99'" in done.stderr
+
+
+# -- the study ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def kept():
+    return json.loads((RECEIPTS / "studies/shrunk.json").read_text())
+
+
+def test_no_step_can_be_removed_from_any_kept_trace(kept):
+    assert len(kept["rows"]) > 50
+    for entry in kept["rows"]:
+        assert len(entry["without"]) == len(entry["after"]) <= len(entry["before"])
+        assert entry["fails"] not in entry["without"]
+        assert entry["shorter"] is not None
+    assert [*problems(kept)] == []
+
+
+@pytest.mark.parametrize(
+    ("change", "phrase"),
+    [
+        (lambda e: e["without"].__setitem__(0, e["fails"]), "a step can be left out"),
+        (lambda e: e["without"].pop(), "steps were left out, of"),
+        (lambda e: e["after"].extend(["ExecTask"] * 9), "steps are left of"),
+        (lambda e: e.__setitem__("replayed", 0), "paths were replayed, and"),
+    ],
+)
+def test_a_contradiction_in_the_study_is_a_problem(kept, change, phrase):
+    change(kept["rows"][1])
+    assert any(phrase in problem for problem in problems(kept))

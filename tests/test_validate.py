@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +16,7 @@ from mbt import load_spec, read_traces
 from replay.compare import Model
 from replay.log import LONGEST_LINE, Line, LogError, LoggedRun, read_log
 from replay.validate import follow
-from replay.validated import hidden_actions
+from replay.validated import explaining, hidden_actions
 from tracegen.graph import StateGraph
 from tracegen.spec import Variables
 from tracegen.trace import ValuePath
@@ -226,6 +227,7 @@ def test_a_log_is_read_as_it_stands(tmp_path, spec):
         ('{"records": ["Eat"]}', "no action 'Eat'"),
         ('{"action": "Consume", "params": {"w": 1}}', "no parameter of Consume 'w'; known: v"),
         ('{"params": {"v": "v1"}}', "parameters without an action"),
+        (r'{"run": "a\u001b[2J\n"}', r"run: 'a\x1b[2J\n' cannot be printed as it is"),
         ('{"state": {"effect": [1]}}', "no variable 'effect'; known: ckpts"),
         ('{"state": {"pc": 1.5}}', "state: pc: not the JSON of a TLA+ value: 1.5"),
         ('{"state": {"pc": NaN}}', "NaN is no number of JSON"),
@@ -366,3 +368,46 @@ def test_a_module_without_a_toml_is_compared_by_names_and_variables(tmp_path):
     done = command(tmp_path, "mbt validate Counter.tla --log log.jsonl --hidden Add,Reset")
     assert done.returncode == 0
     assert "Add, [Add], [Reset]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "model", "text"),
+    [
+        # No model has a first task 3; ResumeMechanisms alone does not say which task it was.
+        ("ResumeContract", "R0", '{"action": "ExecTask", "params": {"t": 3}}'),
+        # ResumeMechanisms has no such variable.
+        ("R11_ConsumeCount", "R11-effect", '{"state": {"consumeCount": 99}}'),
+    ],
+)
+def test_a_companion_explains_no_run_by_what_it_does_not_compare(
+    tmp_path, checker, module, model, text
+):
+    spec = load_spec(SPECS / f"{module}.tla")
+    bare = replace(spec, explain=spec.explain.model_copy(update={"switches": ()}))
+    log = read_log(written(tmp_path, text), spec)
+    tried = explaining(log, bare, model, hidden_actions(log, spec, [], []), checker)
+    assert tried.smallest([0]) == ()
+
+
+def test_a_companion_says_which_parameters_it_did_not_compare(tmp_path):
+    # Asked again by the recovery, and the answer fires the gate again: Rearm, by its definition.
+    again = [{**KEPT[0], "state": {"effects": [2, 1, 0]}}, KEPT[1]]
+    again.append({**KEPT[2], "state": {"effects": [2, 2, 0]}})
+    lines = [*KEPT[:3], {"action": "CrashRecover"}, *again]
+    code, found = validated(tmp_path, lines, "--model R0")
+    assert code == 1
+    assert found["explained_by"]["all"] == [
+        {
+            "module": "ResumeMechanisms",
+            "faults": ["FaultRearm"],
+            "name": "Rearm",
+            "parameters_not_compared": ["ExecTask"],
+        }
+    ]
+
+
+def test_a_run_without_a_step_keeps_no_other_from_becoming_a_trace(tmp_path):
+    lines = [{"run": "idle", "state": {"pc": 1}}, *KEPT]
+    code, found = validated(tmp_path, lines, "--model R0 -o t.jsonl")
+    assert code == 0 and [run["run"] for run in found["runs"]] == ["idle", "log"]
+    assert [trace.name for trace in read_traces(tmp_path / "t.jsonl")] == ["log"]

@@ -201,6 +201,22 @@ def refuse_seed() -> None:
         raise MbtError("Apalache takes no seed; `mbt traces -o FILE` keeps what it simulated")
 
 
+def require_text(text: str, what: str) -> None:
+    """Refuse a text that is blank, or that cannot be written. Raises MbtError."""
+    if not text.strip():
+        raise MbtError(f"{what} is empty; say it in a sentence")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise MbtError(f"{what} is not UTF-8, so it cannot be written down") from None
+
+
+def require_folder(output: Path) -> None:
+    """Refuse a file in a folder that is not there, before anything is made for it."""
+    if not output.parent.is_dir():
+        raise MbtError(f"{output}: there is no folder {output.parent}")
+
+
 def named_adapter(name: str) -> tuple[type[Adapter], str]:
     """The class of an adapter, and where it is. Raises MbtError where there is none."""
     try:

@@ -89,7 +89,7 @@ def explain(
     as_json: bool,
     checker: CheckerOptions,
 ) -> int:
-    """Explain the runs of RECEIPT, a folder that `mbt replay` wrote.
+    """Explain the runs of RECEIPT, a folder that `mbt replay` wrote, or its name below --receipts.
 
     Tried are the fault switches of the receipt's module, the fewest first, and where they do not
     do, those of its companions. The stored runs are enough: no framework is needed but for
@@ -138,12 +138,15 @@ def _folder(text: str, receipts: Path) -> Path:
 
 def _selected(evidence: Evidence, part: str | None, trace: str | None) -> Evidence:
     if part is not None and part not in evidence.models:
-        raise MbtError(f"{evidence.folder}: no part {part!r}; known: {', '.join(evidence.models)}")
+        known = ", ".join(map(repr, evidence.models))
+        raise MbtError(f"{evidence.folder}: no part {part!r}; known: {known}")
     runs = tuple(run for run in evidence.runs if part in (None, run.part))
     if trace is not None:
-        known = [run.record.trace for run in runs]
-        if trace not in known:
-            raise MbtError(f"{evidence.folder}: no run {trace!r}; {known[0]} to {known[-1]}")
+        names = [run.record.trace for run in runs]
+        if trace not in names:
+            raise MbtError(
+                f"{evidence.folder}: no run {trace!r}; there are {names[0]} to {names[-1]}"
+            )
         runs = tuple(run for run in runs if run.record.trace == trace)
     return replace(evidence, runs=runs)
 

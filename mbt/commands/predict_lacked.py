@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
+from mbt.commands.common import require_text
 from replay.chain import folder_of
 from replay.prediction_run import write_lacked
 from replay.predictions import write_index
-from tracegen.errors import MbtError
 
 
 @click.command()
@@ -24,8 +24,7 @@ from tracegen.errors import MbtError
 )
 def lacked(identifier: str, text: str, receipts: Path) -> int:
     """Say in TEXT what the model lacked by which the prediction ID was refuted; once."""
-    if not text.strip():
-        raise MbtError("say in a sentence what the model lacked")
+    require_text(text, "TEXT")
     write_lacked(receipts, folder_of(receipts, identifier), text.strip())
     write_index(receipts)
     return 0

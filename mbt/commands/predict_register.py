@@ -14,6 +14,7 @@ from mbt.commands.common import (
     chosen_options,
     named_adapter,
     packaged_modules,
+    require_text,
     spec_argument,
 )
 from mbt.commands.progress import Stages
@@ -106,6 +107,11 @@ def register(
     The registration has to be committed before `mbt predict run` measures it. It is refused where
     the receipts hold the same already, and where M and its rival say the same of all traces.
     """
+    require_text(title, "--title")
+    if why:
+        require_text(why, "--why")
+    if only and file is None:
+        raise MbtError("--only names traces of a file: give it with --traces")
     spec = checker.load(spec_path)
     bounds = read_constants(spec, constants)
     spec = at_bounds(spec, bounds)
@@ -147,7 +153,11 @@ def register(
         screen = console()
         screen.print(f"registered: {folder}", soft_wrap=True)
         number = folder.name.partition("-")[0]
-        screen.print(f"commit it, then: mbt predict run {number}", style="dim", soft_wrap=True)
+        screen.print(
+            f"commit it, the manifest and the index, then: mbt predict run {number}",
+            style="dim",
+            soft_wrap=True,
+        )
     return 0
 
 
@@ -173,6 +183,7 @@ def _traces(
         name, equals, steps = text.partition("=")
         if not equals or not name:
             raise MbtError(f"--walk {text}: write it as NAME=STEPS")
+        require_text(name, "the name of a --walk")
         graph = models(candidate.model, candidate.faults)
         traces.append(walk(spec, graph, candidate.model, name, steps))
     if not traces:

@@ -17,7 +17,8 @@ from replay.chain import OUTCOME, folder_of, read_link
 from replay.models import Models
 from replay.prediction_run import require_open, require_unchanged, run_prediction
 from replay.predictions import write_index
-from replay.registered import open_registered, reading
+from replay.registered import open_registered
+from replay.stored import reading
 from tracegen.errors import MachineryError, MbtError
 
 CONFIRMED, NOT_CONFIRMED = 0, 1

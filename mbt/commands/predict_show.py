@@ -12,7 +12,7 @@ from rich.table import Table
 
 from mbt.console import console, print_json
 from replay.chain import LACKED, OUTCOME, REGISTRATION, folder_of, read_link
-from replay.registered import reading
+from replay.stored import reading
 
 STYLE = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
@@ -44,7 +44,8 @@ def show(identifier: str, receipts: Path, as_json: bool) -> int:
     else:
         screen.print("\nnot run yet", style="dim")
     if "lacked" in said:
-        screen.print(f"what the model lacked: {said['lacked']['text']}", soft_wrap=True)
+        with reading(folder / LACKED):
+            screen.print(f"what the model lacked: {said['lacked']['text']}", soft_wrap=True)
     return 0
 
 
@@ -57,7 +58,8 @@ def _print(screen: Console, told: Mapping[str, Any]) -> None:
     screen.print(f"{told['module']}: {told['model']}{against}{bounds}", soft_wrap=True)
     versions = ", ".join(f"{name} {version}" for name, version in told["versions"].items())
     options = ", ".join(f"{name}={value}" for name, value in told["options"].items())
-    screen.print(f"{told['adapter']} ({options}); {versions or 'ours'}", style="dim")
+    called = f"{told['adapter']} ({options})" if options else told["adapter"]
+    screen.print(f"{called}; {versions or 'no framework'}", style="dim", soft_wrap=True)
     for trace in told["predicts"]:
         parting = trace["separates"]
         violated = ", ".join(trace["violated"]) or "nothing"

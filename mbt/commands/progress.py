@@ -46,7 +46,7 @@ class Stages:
         """Say how many traces of a stage are done."""
         if stage not in self._tasks:
             self._tasks[stage] = self._progress.add_task(stage, total=total)
-        self._progress.update(self._tasks[stage], completed=done)
+        self._progress.update(self._tasks[stage], completed=done, total=total)
 
     def graph(self, what: str) -> None:
         """Say that the checker makes another state graph."""

@@ -42,6 +42,7 @@ from tracegen.select import COVERS, SAMPLED, Bounds
 from tracegen.spec import Spec
 
 CONFORMS, DIVERGES = 0, 1
+RECEIPTS = Path("receipts")
 
 
 @click.command()
@@ -108,7 +109,7 @@ CONFORMS, DIVERGES = 0, 1
     "--receipts",
     "receipts",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
+    default=RECEIPTS,
     show_default=True,
     help="Where the receipt goes.",
 )
@@ -223,7 +224,8 @@ def replay(
     if as_json:
         print_json(content)
     else:
-        typed = Invocation(spec_as_typed(), selection.words, adapter.options, folder)
+        place = () if receipts == RECEIPTS else ("--receipts", str(receipts))
+        typed = Invocation(spec_as_typed(), selection.words, adapter.options, folder, place)
         _print(found, typed, versions_of(adapter))
     return CONFORMS if found.conforms else DIVERGES
 

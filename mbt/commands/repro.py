@@ -10,11 +10,12 @@ from pathlib import Path
 
 import click
 
-from mbt.commands.common import CheckerOptions, checker_options
+from mbt.commands.common import CheckerOptions, checker_options, require_folder
 from replay.reopened import reopen
 from replay.repro_claim import claim_of, failing_run, shortest_by_property
 from replay.repro_pytest import pytest_file
 from replay.repro_script import script
+from replay.stored import reading
 from tracegen.errors import MbtError
 from tracegen.files import written_whole
 
@@ -44,14 +45,13 @@ def repro(
     """Write a failing run of RECEIPT as a test, or as a script without mbt."""
     if output.suffix != ".py":
         raise MbtError(f"{output}: name a file that ends in .py")
-    if not output.parent.is_dir():
-        raise MbtError(f"{output}: there is no folder {output.parent}")
+    require_folder(output)
     opened = reopen(receipt, spec)
-    run = failing_run(opened, name)
-    claim = claim_of(opened, run)
-    if plain:
-        text = script(opened, run, claim, output.name)
-    else:
+    with reading(receipt / "runs.jsonl"):
+        run = failing_run(opened, name)
+        claim = claim_of(opened, run)
+        text = script(opened, run, claim, output.name) if plain else ""
+    if not plain:
         with checker.running() as options:
             trace = opened.trace(run, options)
         text = pytest_file(opened, trace, claim, spec)

@@ -24,7 +24,7 @@ AGREES, DIFFERS = 0, 1
 
 @click.command()
 @click.option(
-    "--only", "only", multiple=True, metavar="OPERATOR", help="Run this operator, of those named."
+    "--only", "only", multiple=True, metavar="OPERATOR", help="Only the operator of this name."
 )
 @click.option("--write", is_flag=True, help="Keep the receipt and its page.")
 @click.option(

@@ -10,9 +10,17 @@ from pathlib import Path
 
 import click
 
+from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
-from mbt.commands.common import CheckerOptions, checker_options, named_adapter
+from mbt.commands.common import (
+    CheckerOptions,
+    checker_options,
+    chosen_options,
+    named_adapter,
+    packaged_modules,
+    require_folder,
+)
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.models import Models
@@ -98,9 +106,14 @@ def shrink(
     jobs = jobs or os.cpu_count() or 1
     if receipt is None:
         return _every(receipts, jobs, write, as_json, checker)
+    if output is not None:
+        require_folder(output)
     opened = reopen(receipt, spec)
     run = _chosen(opened, name)
     adapter, reference = named_adapter(opened.adapter)
+    given = [f"{option}={value}" for option, value in opened.options.items()]
+    if chosen_options(adapter, opened.adapter, given) != opened.options:
+        raise MbtError(f"{receipt}: adapter {opened.adapter} has other options now")
     with checker.running() as checking, Stages(quiet=as_json) as stages, _framework():
         found = shrink_run(
             opened,
@@ -117,7 +130,7 @@ def shrink(
     if as_json:
         print_json(_data(found))
     else:
-        _print(opened, found, output)
+        _print(opened, adapter, found, output)
     return SHRUNK
 
 
@@ -175,7 +188,9 @@ def _data(found: ShrunkRun) -> dict[str, object]:
     }
 
 
-def _print(receipt: Reopened, found: ShrunkRun, output: Path | None) -> None:
+def _print(
+    receipt: Reopened, adapter: type[Adapter], found: ShrunkRun, output: Path | None
+) -> None:
     screen, shrunk = console(), found.shrunk
     before, after = len(found.before.steps), len(found.after.steps)
     shorter = (
@@ -194,7 +209,13 @@ def _print(receipt: Reopened, found: ShrunkRun, output: Path | None) -> None:
     screen.print()
     screen.print(walk_picture(found.after, shrunk.after.record, found.divergence))
     if output is not None:
-        chosen = [f"--option={n}={v}" for n, v in receipt.options.items()]
-        words = ["mbt", "replay", str(receipt.spec.path), "--adapter", receipt.adapter]
-        again = shlex.join([*words, *chosen, "--traces", str(output)])
+        spec = receipt.spec
+        ours = packaged_modules().get(spec.module) == spec.path
+        words = ["mbt", "replay", spec.module if ours else str(spec.path)]
+        words += ["--adapter", receipt.adapter]
+        for name, value in receipt.options.items():
+            if value != adapter.options[name].default:
+                words += ["--option", f"{name}={value}"]
+        # Named alone, the trace is shown step by step, and no second pass follows.
+        again = shlex.join([*words, "--traces", str(output), "--only", found.after.name])
         screen.print(f"\nthe same again: {again}", style="dim", soft_wrap=True)

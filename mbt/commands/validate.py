@@ -12,7 +12,13 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from mbt.commands.common import CheckerOptions, checker_options, spec_argument, spec_as_typed
+from mbt.commands.common import (
+    CheckerOptions,
+    checker_options,
+    require_folder,
+    spec_argument,
+    spec_as_typed,
+)
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.candidates import at_bounds, read_candidate, read_constants
@@ -95,6 +101,8 @@ def validate(
 
     Ends with 0 where every run is explained, with 1 where one is not, with 2 where the log is none.
     """
+    if output is not None:
+        require_folder(output)
     spec = checker.load(spec_path)
     spec = at_bounds(spec, read_constants(spec, constants))
     candidate = read_candidate(spec, "+".join([spec.model(model).name, *faults]))
@@ -108,7 +116,8 @@ def validate(
         tried = None
         if stopped and not faults and spec.explain.switches:
             tried = explaining(log, spec, candidate.model, unseen, run, stages.graph)
-    whole = [each for each in found if not each.stop]
+    # An explanation without a step is no trace.
+    whole = [each for each in found if not each.stop and each.path]
     if output is not None and whole:
         write_traces(output, [trace_of(each, graph, candidate.model) for each in whole])
     if as_json:
@@ -211,12 +220,14 @@ def _mechanisms(
 
 def _name(tried: Tried, each: Mechanisms) -> str:
     where = "" if each.module == tried.module else f" of {each.module}"
-    return f"{each.name}{where} ({', '.join(each.faults)})"
+    but = ", ".join(each.uncompared)
+    told = f" (without comparing the parameters of {but})" if but else ""
+    return f"{each.name}{where} ({', '.join(each.faults)}){told}"
 
 
 def _again(output: Path, *, written: bool) -> Iterator[Text]:
     if not written:
-        yield Text(f"\nno run is explained, so {output} is not written", "yellow")
+        yield Text(f"\nno run is explained by steps, so {output} is not written", "yellow")
         return
     words = ["mbt", "replay", spec_as_typed(), "--adapter", "NAME", "--traces", str(output)]
     yield Text(f"\nto walk what is explained on an adapter: {shlex.join(words)}", "dim")
@@ -279,4 +290,12 @@ def _tried_data(
 
 
 def _sets_data(sets: Sequence[Mechanisms]) -> list[dict[str, Any]]:
-    return [{"module": s.module, "faults": [*s.faults], "name": s.name} for s in sets]
+    return [
+        {
+            "module": s.module,
+            "faults": [*s.faults],
+            "name": s.name,
+            "parameters_not_compared": [*s.uncompared],
+        }
+        for s in sets
+    ]
