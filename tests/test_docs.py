@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -48,8 +49,10 @@ COMMANDS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder without a checkout but for the examples, to run commands in."""
+    """A folder without a checkout but for the examples and a receipt, to run commands in."""
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
+    kept = "receipts/ResumeContract/reference/fault=Replay"
+    shutil.copytree(REPOSITORY / kept, tmp_path / kept)
     return tmp_path
 
 
