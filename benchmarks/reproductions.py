@@ -13,10 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from replay.environments import find_uv, open_environment
 from replay.reopened import reopen
-from replay.repro_claim import claim_of, failing_run
-from replay.repro_script import requirements, script
+from replay.repro.claim import claim_of, failing_run
+from replay.repro.script import requirements, script
+from replay.sweeps.environments import find_uv, open_environment
 from tracegen.cache import open_cache
 from tracegen.jvm import Processes
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import specs
 from mbt.commands.progress import Stages
-from replay import explanations, planted
-from replay.explain import MOST_SWITCHES
-from replay.explained import account_of, evidence_of, graphs_of
+from replay.explanation import explanations, planted
+from replay.explanation.explain import MOST_SWITCHES
+from replay.explanation.explained import account_of, evidence_of, graphs_of
 from replay.parts import Selection, plan_parts
 from replay.reopened import reopen
 from replay.rows import read_rows

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from mbt.cli import main
-from replay.measurements import measurements
+from replay.conformance.measurements import measurements
 from replay.rows import Row, read_rows
 
 HERE = Path(__file__).resolve().parent

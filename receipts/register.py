@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mbt.cli import main
-from replay.predictions import OPEN, predictions
+from replay.prediction.predictions import OPEN, predictions
 
 HERE = Path(__file__).resolve().parent
 MEASURED = {0, 1}

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from mbt.cli import main
-from replay.swept import sweeps
+from replay.sweeps.swept import sweeps
 
 HERE = Path(__file__).resolve().parent
 COMMANDS = {

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import specs
-from replay import explanations, planted
-from replay.measured import GRAVITY
-from replay.predictions_audit import audit_predictions
+from replay.conformance.measured import GRAVITY
+from replay.explanation import explanations, planted
+from replay.prediction.predictions_audit import audit_predictions
 from replay.receipts import MANIFEST, broken_entries
 from replay.rows import ROWS, Receipt, Row, unlisted
 from replay.studies import FOLDER, audit_studies, read_study

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from replay.compare import Divergence
-from replay.explain import Explanation
+from replay.explanation.explain import Explanation
 from replay.record import Event, MicroStep, RunRecord
 from replay.suite import PartResult, Replay
 from tracegen.errors import MbtError
@@ -39,7 +39,7 @@ STABLE = ("receipt.json", "runs.jsonl", SECOND_PASS)
 MANIFEST = "MANIFEST"
 SINGLE = ("matrix/*.json", "studies/*.json", "predictions/*/*.json", "predictions/*/traces.jsonl")
 """Receipts that are a file each: of grids (`tracegen.matrix`), of `replay.studies`, and the files
-of `replay.chain`."""
+of `replay.prediction.chain`."""
 
 
 def summary(replay: Replay, provenance: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,22 +14,22 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from replay.receipts import enter_file, readable
-from replay.swept import SWEPT
+from replay.sweeps.swept import SWEPT
 from tracegen.errors import MbtError
 
 FORMAT = 1
 FOLDER = "studies"
 STUDIES: dict[str, str] = {
-    "kill-points": "replay.kill_points",
-    "stores": "replay.stores",
-    **{f"versions-{adapter}": "replay.versions" for adapter in SWEPT},
-    "arrivals": "replay.arrivals",
-    "race-timing": "replay.race_timing",
-    "race-hosts": "replay.race_hosts",
-    "selfcheck": "replay.selfcheck",
-    "shrunk": "replay.shrunk",
-    "explanations": "replay.explanations",
-    "planted": "replay.planted",
+    "kill-points": "replay.sweeps.kill_points",
+    "stores": "replay.sweeps.stores",
+    **{f"versions-{adapter}": "replay.sweeps.versions" for adapter in SWEPT},
+    "arrivals": "replay.races.arrivals",
+    "race-timing": "replay.races.race_timing",
+    "race-hosts": "replay.races.race_hosts",
+    "selfcheck": "replay.selfcheck.study",
+    "shrunk": "replay.shrinking.shrunk",
+    "explanations": "replay.explanation.explanations",
+    "planted": "replay.explanation.planted",
 }
 """Name of a study -> the module that it is."""
 Content = Mapping[str, Any]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from adapters.base import Adapter
 from replay.compare import Model, Tracking, track
-from replay.explain import Explanation, explain
+from replay.explanation.explain import Explanation, explain
 from replay.judge import Judgement, judge
 from replay.lives import Conduct
 from replay.models import Models

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from adapters.base import Option
 from replay.compare import Divergence
-from replay.explain import MOST_SWITCHES, Explanation
+from replay.explanation.explain import MOST_SWITCHES, Explanation
 from replay.receipts import SECOND_PASS
 from replay.record import RunRecord
 from replay.suite import Cell, PartResult, Replay

@@ -14,8 +14,9 @@ from adapters.host import Host, HostError
 from adapters.registry import load_adapter, locate
 from adapters.services import open_services
 from mbt.cli import main, mbt
-from replay import arrivals
-from replay.arrival_runs import (
+from replay.lives import Conduct
+from replay.races import arrivals
+from replay.races.arrival_runs import (
     BEFORE,
     BODY,
     COMPLETE,
@@ -28,8 +29,7 @@ from replay.arrival_runs import (
     measure,
     stands,
 )
-from replay.arrivals import comes_to, fired_again, fires, outcome, problems, trace
-from replay.lives import Conduct
+from replay.races.arrivals import comes_to, fired_again, fires, outcome, problems, trace
 
 REMIT = {"process_gate": "on"}
 needs = pytest.mark.framework

@@ -12,7 +12,7 @@ from kept import COMMITTED, copy_committed
 
 from mbt.cli import main
 from replay.audit import same_times
-from replay.figures import audit_page
+from replay.conformance.figures import audit_page
 from replay.receipts import MANIFEST
 from replay.rows import read_rows
 

@@ -16,10 +16,10 @@ from mbt.cli import main
 from mbt.commands import conformance_forms as forms
 from mbt.commands import conformance_run
 from mbt.workers import Worker
-from replay.cells import COLUMNS, Evidence, Measured, measure, stuck
-from replay.claims import CLAIMS, ClaimsError, label, read_claims
-from replay.conformance import conformance, grouped
-from replay.paper import PaperError, read_paper
+from replay.conformance.cells import COLUMNS, Evidence, Measured, measure, stuck
+from replay.conformance.claims import CLAIMS, ClaimsError, label, read_claims
+from replay.conformance.conformance import conformance, grouped
+from replay.conformance.paper import PaperError, read_paper
 from replay.rows import Row, RowsError, read_rows
 
 REPOSITORY = Path(__file__).parent.parent

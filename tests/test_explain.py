@@ -11,16 +11,16 @@ from kept import COMMITTED, copy_committed
 from lab import SPECS
 
 from mbt.cli import main
-from replay import explanations, planted
-from replay.apart import decide, relate
 from replay.audit import audit_receipts
 from replay.compare import Divergence
-from replay.explain import MOST_SWITCHES, explain, rivals_meet
-from replay.explained import account_of, evidence_of
+from replay.explanation import explanations, planted
+from replay.explanation.apart import decide, relate
+from replay.explanation.explain import MOST_SWITCHES, explain, rivals_meet
+from replay.explanation.explained import account_of, evidence_of
+from replay.explanation.search import search
+from replay.explanation.sentences import sentence_of
 from replay.reopened import reopen
 from replay.rows import read_rows
-from replay.search import search
-from replay.sentences import sentence_of
 from replay.stored import read_runs
 from tracegen.spec import load_spec
 

@@ -18,11 +18,11 @@ import pytest
 from adapters.barrier import EFFECT, OPERATION, Barrier
 from adapters.langgraph_barrier import Submissions
 from mbt.cli import main
-from replay.kill_order import first_task, recover_log
-from replay.kill_page import page
-from replay.kill_points import figures, problems, repeated
-from replay.kill_sweep import Sweep, check_oracle, station, sweep_points
 from replay.stops import until
+from replay.sweeps.kill_order import first_task, recover_log
+from replay.sweeps.kill_page import page
+from replay.sweeps.kill_points import figures, problems, repeated
+from replay.sweeps.kill_sweep import Sweep, check_oracle, station, sweep_points
 
 RECEIPTS = Path(__file__).parent.parent / "receipts"
 # What a plain SqliteSaver wrote down: three tasks, the second one asks. Five checkpoints; of the

@@ -16,9 +16,9 @@ from kept import COMMITTED, copy_committed
 from adapters.langgraph_interleaved import LangGraphInterleaved
 from mbt.cli import main
 from replay.audit import audit_receipts
-from replay.chain import chain
-from replay.predictions import predictions
-from replay.predictions_audit import audit_predictions
+from replay.prediction.chain import chain
+from replay.prediction.predictions import predictions
+from replay.prediction.predictions_audit import audit_predictions
 from replay.receipts import MANIFEST
 from replay.rows import read_rows
 

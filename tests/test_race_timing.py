@@ -24,11 +24,11 @@ from adapters.namespaces import (
     two_hosts,
 )
 from mbt.cli import main, mbt
-from replay import race_hosts, race_timing
-from replay.frequencies import became, counted, figures, margin, wilson
-from replay.race_plots import draw
-from replay.race_timing import Shape, planned
-from replay.timed_races import GATED, STOCK, drawn, plane, repetition
+from replay.races import race_hosts, race_timing
+from replay.races.frequencies import became, counted, figures, margin, wilson
+from replay.races.race_plots import draw
+from replay.races.race_timing import Shape, planned
+from replay.races.timed_races import GATED, STOCK, drawn, plane, repetition
 
 needs = pytest.mark.framework
 STUDIES = Path(__file__).parent.parent / "receipts" / "studies"

@@ -6,7 +6,7 @@ import pytest
 from graphs import SPECS
 
 from mbt.commands.common import packaged_modules
-from replay.sentences import UNTOLD, fields_of, sentences_for
+from replay.explanation.sentences import UNTOLD, fields_of, sentences_for
 from tracegen.cfg import read_config
 from tracegen.module import read_module
 from tracegen.reach import START, switches_in_reach

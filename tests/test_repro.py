@@ -16,8 +16,8 @@ from kept import COMMITTED
 from adapters.ledger import Row
 from mbt.cli import main
 from replay.record import Branch, Death, MicroStep, RunRecord
-from replay.repro_scenario import Kill, Look, Tell, scenario_of
-from replay.repro_text import literal, plain, strings
+from replay.repro.scenario import Kill, Look, Tell, scenario_of
+from replay.repro.text import literal, plain, strings
 from replay.stored import read_runs
 from tracegen.errors import MbtError
 

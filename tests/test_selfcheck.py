@@ -15,14 +15,15 @@ from adapters.ledger import Ledger
 from adapters.registry import load_adapter
 from mbt.cli import main, mbt
 from mbt.commands import selfcheck as command
-from replay import engine, explain, judge, lives, parallel, parts, suite
+from replay import engine, judge, lives, parallel, parts, suite
 from replay.compare import Model
-from replay.mutants import MUTANTS
-from replay.mutated import FORMS, reference_of
+from replay.explanation import explain
 from replay.primary import Primary
-from replay.selfcheck import cells_text, conforms, outcome_of, problems, unkilled
-from replay.selfcheck_plan import USUAL, agrees, digest_of, killed, plan
-from replay.selfcheck_run import Bench, measure
+from replay.selfcheck.mutants import MUTANTS
+from replay.selfcheck.mutated import FORMS, reference_of
+from replay.selfcheck.plan import USUAL, agrees, digest_of, killed, plan
+from replay.selfcheck.run import Bench, measure
+from replay.selfcheck.study import cells_text, conforms, outcome_of, problems, unkilled
 from replay.studies import read_study
 from tracegen.errors import MachineryError
 from tracegen.spec import load_spec

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replay.compare import Model
-from replay.separate import containment
+from replay.explanation.separate import containment
 from tracegen.graph import StateGraph
 from tracegen.spec import load_spec
 from tracegen.spec_tables import Variables

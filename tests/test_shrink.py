@@ -18,9 +18,9 @@ from adapters.registry import load_adapter, locate
 from mbt.cli import main
 from replay.models import Models
 from replay.reopened import reopen
-from replay.shrink import MOST_SHORTER, Failure, Tried, all_paths, shorter, shrink
-from replay.shrink_run import shrink_run
-from replay.shrunk import problems
+from replay.shrinking.shrink import MOST_SHORTER, Failure, Tried, all_paths, shorter, shrink
+from replay.shrinking.shrink_run import shrink_run
+from replay.shrinking.shrunk import problems
 from replay.suite import REFERENCE, Part, edges_of_trace
 from tracegen.select import traces_of_paths
 

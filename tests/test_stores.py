@@ -16,9 +16,9 @@ from adapters.reference import Reference
 from adapters.registry import locate, versions_of
 from adapters.stores import drop, put, readings, truncated
 from mbt.cli import main
-from replay.store_planes import Plane
-from replay.store_runs import runs_of
-from replay.stores import conclude, of_poisoned, of_tampered, page, problems
+from replay.sweeps.store_planes import Plane
+from replay.sweeps.store_runs import runs_of
+from replay.sweeps.stores import conclude, of_poisoned, of_tampered, page, problems
 
 RECEIPTS = Path(__file__).parent.parent / "receipts"
 BAD = "not a number"

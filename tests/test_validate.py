@@ -14,9 +14,9 @@ from pages import run as command
 
 from mbt import load_spec, read_traces
 from replay.compare import Model
-from replay.log import LONGEST_LINE, Line, LogError, LoggedRun, read_log
-from replay.validate import follow
-from replay.validated import explaining, hidden_actions
+from replay.validation.log import LONGEST_LINE, Line, LogError, LoggedRun, read_log
+from replay.validation.validate import follow
+from replay.validation.validated import explaining, hidden_actions
 from tracegen.graph import StateGraph
 from tracegen.spec import Variables
 from tracegen.trace import ValuePath

@@ -13,8 +13,11 @@ import pytest
 from adapters.host import Host, MissingFramework, Unprepared
 from adapters.registry import load_adapter, locate
 from mbt.cli import main
-from replay import environments, studies, versions_audit
-from replay.environments import (
+from replay import studies
+from replay.receipts import receipt_name
+from replay.studies import audit_studies, read_study, write_study
+from replay.sweeps import environments, versions_audit
+from replay.sweeps.environments import (
     NotInstalled,
     check_release,
     environment_name,
@@ -22,11 +25,9 @@ from replay.environments import (
     open_environment,
     requirements_of,
 )
-from replay.receipts import receipt_name
-from replay.release import run_digest
-from replay.studies import audit_studies, read_study, write_study
-from replay.swept import SWEPT, Form, Swept
-from replay.versions import cells, content_of, dropped, groups, page, problems, version_key
+from replay.sweeps.release import run_digest
+from replay.sweeps.swept import SWEPT, Form, Swept
+from replay.sweeps.versions import cells, content_of, dropped, groups, page, problems, version_key
 from tracegen.cache import Cache, digest_of
 from tracegen.errors import MbtError
 from tracegen.jvm import Processes
@@ -448,7 +449,7 @@ def test_rows_of_other_releases_and_options_stay(content):
 
 
 def test_a_sweep_is_a_study(content, tmp_path, monkeypatch):
-    monkeypatch.setattr(studies, "STUDIES", {"versions-tiny": "replay.versions"})
+    monkeypatch.setattr(studies, "STUDIES", {"versions-tiny": "replay.sweeps.versions"})
     path = write_study(tmp_path, "versions-tiny", content)
     assert read_study(tmp_path, "versions-tiny")["rows"] == content["rows"]
     assert list(audit_studies(tmp_path)) == []
@@ -461,7 +462,7 @@ def test_a_sweep_is_a_study(content, tmp_path, monkeypatch):
 def test_rows_that_go_with_a_remade_environment_are_said(content, tmp_path, capsys, monkeypatch):
     from mbt.commands.sweep_versions import _keep
 
-    monkeypatch.setitem(studies.STUDIES, "versions-tiny", "replay.versions")
+    monkeypatch.setitem(studies.STUDIES, "versions-tiny", "replay.sweeps.versions")
     write_study(tmp_path, "versions-tiny", content)
     about = {k: v for k, v in content.items() if k not in {"rows", "evidence", "environments"}}
     one = {**content["rows"][0], "options": {"save": "when-idle"}}

@@ -146,7 +146,7 @@ class Explain(Table):
     """Switches of one choice, of which at most one is worth trying: another would change nothing
     beside it, or is what it is without it."""
     sentences: Mapping[str, str] = {}
-    """Switch -> what its mechanism did, in a sentence with fields (`replay.sentences`)."""
+    """Switch -> what its mechanism did, in a sentence with fields, which a run fills in."""
 
     def settings(self, faults: Collection[str]) -> dict[str, bool]:
         """The constants under which exactly these faults act."""

@@ -10,8 +10,8 @@ import click
 from mbt.commands.conformance import first_difference, kept_tables
 from mbt.console import console, print_json
 from replay.audit import MALFORMED, audit_receipts, timed
-from replay.conformance import conformance
-from replay.figures import audit_page
+from replay.conformance.conformance import conformance
+from replay.conformance.figures import audit_page
 from replay.receipts import read_manifest
 from replay.rows import read_rows
 from tracegen.errors import MbtError

@@ -13,9 +13,9 @@ from rich.console import Console
 
 from mbt.commands import conformance_forms as forms
 from mbt.console import console, print_json
-from replay.conformance import conformance as make
-from replay.measurements import NAME as TABLE
-from replay.measurements import measurements
+from replay.conformance.conformance import conformance as make
+from replay.conformance.measurements import NAME as TABLE
+from replay.conformance.measurements import measurements
 from replay.rows import Row, read_rows
 from tracegen.errors import MbtError
 

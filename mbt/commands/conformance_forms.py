@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mbt.commands.matrix_forms import escaped, piped
-from replay.paper import DIFFERS, NEW, REPRODUCED
+from replay.conformance.paper import DIFFERS, NEW, REPRODUCED
 from replay.rows import options_text
 
 Data = Mapping[str, Any]

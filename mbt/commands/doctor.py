@@ -17,7 +17,7 @@ from rich.text import Text
 
 from mbt import shadow
 from mbt.console import console, print_json
-from replay.environments import pins
+from replay.sweeps.environments import pins
 from tracegen.apalache import find
 from tracegen.cache import open_cache
 from tracegen.errors import MbtError

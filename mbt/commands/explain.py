@@ -18,9 +18,9 @@ from mbt.commands.common import CheckerOptions, checker_options, spec_path
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from mbt.explained_studies import every, planted_faults
-from replay import explanations, planted
-from replay.apart import Decision, Relation, decide, relate
-from replay.explained import (
+from replay.explanation import explanations, planted
+from replay.explanation.apart import Decision, Relation, decide, relate
+from replay.explanation.explained import (
     Account,
     Candidate,
     Evidence,
@@ -30,7 +30,7 @@ from replay.explained import (
     evidence_of,
     graphs_of,
 )
-from replay.explained_tables import report, told_apart
+from replay.explanation.explained_tables import report, told_apart
 from replay.receipts import check_writable, divergence_data
 from replay.reopened import reopen
 from replay.studies import study, write_study

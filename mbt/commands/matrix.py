@@ -171,7 +171,9 @@ def _write(root: Path, path: Path, receipt: Receipt) -> None:
 
 
 def _measured(grid: Grid, cells: Sequence[Cell], receipts: Path) -> list[dict[str, Any] | None]:
-    from replay.measured import measured_cells  # by way of scipy, which takes a second to load
+    from replay.conformance.measured import (
+        measured_cells,  # by way of scipy, which takes a second to load
+    )
 
     return measured_cells(grid, cells, receipts)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from mbt.commands.common import require_text
-from replay.chain import folder_of
-from replay.prediction_run import write_lacked
-from replay.predictions import write_index
+from replay.prediction.chain import folder_of
+from replay.prediction.prediction_run import write_lacked
+from replay.prediction.predictions import write_index
 
 
 @click.command()

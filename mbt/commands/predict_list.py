@@ -9,7 +9,7 @@ import click
 from rich.table import Table
 
 from mbt.console import console, print_json
-from replay.predictions import COLUMNS, cells, predictions, totals, write_index
+from replay.prediction.predictions import COLUMNS, cells, predictions, totals, write_index
 
 
 @click.command()

@@ -19,15 +19,15 @@ from mbt.commands.common import (
 )
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay.candidates import Candidate, at_bounds, read_candidate, read_constants
-from replay.chain import REGISTRATION, read_link
 from replay.models import Models
 from replay.parts import Selection, plan_parts
-from replay.predictions import write_index
-from replay.registered import open_subject
-from replay.registration import Prediction, portable
-from replay.registration import register as write_down
-from replay.walks import walk
+from replay.prediction.candidates import Candidate, at_bounds, read_candidate, read_constants
+from replay.prediction.chain import REGISTRATION, read_link
+from replay.prediction.predictions import write_index
+from replay.prediction.registered import open_subject
+from replay.prediction.registration import Prediction, portable
+from replay.prediction.registration import register as write_down
+from replay.prediction.walks import walk
 from tracegen.errors import MbtError
 from tracegen.spec import Spec
 from tracegen.tlc import RunOptions

@@ -13,11 +13,11 @@ from mbt.commands.common import CheckerOptions, checker_options, chosen_options
 from mbt.commands.predict_show import print_outcome
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay.chain import OUTCOME, folder_of, read_link
 from replay.models import Models
-from replay.prediction_run import require_open, require_unchanged, run_prediction
-from replay.predictions import write_index
-from replay.registered import open_registered
+from replay.prediction.chain import OUTCOME, folder_of, read_link
+from replay.prediction.prediction_run import require_open, require_unchanged, run_prediction
+from replay.prediction.predictions import write_index
+from replay.prediction.registered import open_registered
 from replay.stored import reading
 from tracegen.errors import MachineryError, MbtError
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mbt.console import console, print_json
-from replay.chain import LACKED, OUTCOME, REGISTRATION, folder_of, read_link
+from replay.prediction.chain import LACKED, OUTCOME, REGISTRATION, folder_of, read_link
 from replay.stored import reading
 
 STYLE = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}

@@ -9,8 +9,8 @@ import click
 from mbt.commands.progress import Stages
 from mbt.commands.race_timing import failures, show
 from mbt.console import console, print_json
-from replay.race_hosts import REPETITIONS, listings, measure
-from replay.race_timing import ABOUT
+from replay.races.race_hosts import REPETITIONS, listings, measure
+from replay.races.race_timing import ABOUT
 from replay.receipts import check_writable
 from replay.studies import write_study
 from tracegen.errors import MbtError

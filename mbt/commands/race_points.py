@@ -14,9 +14,9 @@ from adapters.services import ServiceError
 from mbt.commands.common import chosen_options, named_adapter
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay import arrivals
-from replay.arrival_runs import POINTS, measure
-from replay.arrivals import PLANES, comes_to, problems
+from replay.races import arrivals
+from replay.races.arrival_runs import POINTS, measure
+from replay.races.arrivals import PLANES, comes_to, problems
 from replay.receipts import check_writable
 from replay.studies import write_study
 from tracegen.errors import MachineryError, MbtError

@@ -14,9 +14,8 @@ from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay.kill_page import Listing
-from replay.race_plots import draw
-from replay.race_timing import (
+from replay.races.race_plots import draw
+from replay.races.race_timing import (
     ABOUT,
     DOSES,
     JITTERS,
@@ -26,9 +25,10 @@ from replay.race_timing import (
     listings,
     measure,
 )
+from replay.races.timed_races import BACKENDS
 from replay.receipts import check_writable
 from replay.studies import write_study
-from replay.timed_races import BACKENDS
+from replay.sweeps.kill_page import Listing
 from tracegen.errors import MachineryError, MbtError
 
 STUDY = "race-timing"

@@ -12,9 +12,9 @@ import click
 
 from mbt.commands.common import CheckerOptions, checker_options, require_folder
 from replay.reopened import reopen
-from replay.repro_claim import claim_of, failing_run, shortest_by_property
-from replay.repro_pytest import pytest_file
-from replay.repro_script import script
+from replay.repro.claim import claim_of, failing_run, shortest_by_property
+from replay.repro.pytest_file import pytest_file
+from replay.repro.script import script
 from replay.stored import reading
 from tracegen.errors import MbtError
 from tracegen.files import written_whole

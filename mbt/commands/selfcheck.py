@@ -12,9 +12,9 @@ from mbt.commands.progress import Stages
 from mbt.commands.race_timing import show
 from mbt.console import console, print_json
 from replay.receipts import check_writable
-from replay.selfcheck import ABOUT, conforms, listings
-from replay.selfcheck_plan import plan
-from replay.selfcheck_run import measure
+from replay.selfcheck.plan import plan
+from replay.selfcheck.run import measure
+from replay.selfcheck.study import ABOUT, conforms, listings
 from replay.studies import write_study
 from tracegen.errors import MachineryError, MbtError
 

@@ -27,8 +27,8 @@ from replay.models import Models
 from replay.receipts import check_writable, divergence_data, run_data
 from replay.reopened import Reopened, reopen
 from replay.rows import read_rows
-from replay.shrink_run import ShrunkRun, shrink_run
-from replay.shrunk import measure, page, problems
+from replay.shrinking.shrink_run import ShrunkRun, shrink_run
+from replay.shrinking.shrunk import measure, page, problems
 from replay.stored import StoredRun
 from replay.studies import write_study
 from replay.tables import walk_picture

@@ -13,10 +13,10 @@ from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay.kill_page import Listing, kills, overview
-from replay.kill_points import NAME, NOT_SWEPT, SWEEPS, measure, problems
 from replay.receipts import check_writable
 from replay.studies import read_study, write_study
+from replay.sweeps.kill_page import Listing, kills, overview
+from replay.sweeps.kill_points import NAME, NOT_SWEPT, SWEEPS, measure, problems
 from tracegen.errors import MachineryError, MbtError
 
 SAME, DIFFERS = 0, 1

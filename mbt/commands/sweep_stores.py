@@ -12,9 +12,9 @@ from rich.table import Table
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.receipts import check_writable
-from replay.store_runs import measure
-from replay.stores import conclude, problems, tables
 from replay.studies import write_study
+from replay.sweeps.store_runs import measure
+from replay.sweeps.stores import conclude, problems, tables
 from tracegen.errors import MachineryError, MbtError
 
 

@@ -22,7 +22,12 @@ from mbt.commands.common import (
 )
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay.environments import (
+from replay.models import Models
+from replay.parts import Selection, plan_parts
+from replay.provenance import provenance
+from replay.receipts import check_writable
+from replay.studies import STUDIES, read_study, write_study
+from replay.sweeps.environments import (
     DISTRIBUTION,
     FOLDER,
     NotInstalled,
@@ -33,13 +38,8 @@ from replay.environments import (
     pins_of,
     requirements_of,
 )
-from replay.models import Models
-from replay.parts import Selection, plan_parts
-from replay.provenance import provenance
-from replay.receipts import check_writable
-from replay.release import Sweep, measure
-from replay.studies import STUDIES, read_study, write_study
-from replay.versions import (
+from replay.sweeps.release import Sweep, measure
+from replay.sweeps.versions import (
     cells,
     content_of,
     differing,

@@ -21,11 +21,11 @@ from mbt.commands.common import (
 )
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
-from replay.candidates import at_bounds, read_candidate, read_constants
 from replay.compare import Model
-from replay.log import Log, read_log
 from replay.models import Models
-from replay.validate import (
+from replay.prediction.candidates import at_bounds, read_candidate, read_constants
+from replay.validation.log import Log, read_log
+from replay.validation.validate import (
     Allowed,
     Stop,
     Taken,
@@ -35,7 +35,7 @@ from replay.validate import (
     step_text,
     trace_of,
 )
-from replay.validated import OWN, Mechanisms, Tried, explaining, hidden_actions
+from replay.validation.validated import OWN, Mechanisms, Tried, explaining, hidden_actions
 from tracegen.encoding import to_json
 from tracegen.trace import write_traces
 

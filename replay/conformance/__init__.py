@@ -1,0 +1,1 @@
+"""The conformance table: cells from receipts, claims, and the paper beside them."""

@@ -1,0 +1,1 @@
+"""Explanation: which mechanisms account for runs, and what tells two of them apart."""

@@ -1,0 +1,1 @@
+"""Predictions: what a model says before anyone looks, and what came of it."""

@@ -1,0 +1,1 @@
+"""Races for one interrupt: arrivals at points of progress, and at real times."""

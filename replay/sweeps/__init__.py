@@ -1,0 +1,1 @@
+"""Sweeps: one thing measured at every point, store and release."""

@@ -1,0 +1,1 @@
+"""Validation: the log of a real application against a model."""
