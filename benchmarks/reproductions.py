@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from replay.reopened import reopen
-from replay.repro.claim import claim_of, failing_run
+from replay.repro.claim import claim_of
 from replay.repro.script import requirements, script
 from replay.sweeps.environments import find_uv, open_environment
 from tracegen.cache import open_cache
@@ -41,7 +41,7 @@ OURS = "mbt adapters replay tracegen specs"
 def reproduced(row: str, name: str, folder: Path) -> bool:
     """Write one script, make its environment, and run it there in both ways."""
     receipt = reopen(RECEIPTS / row)
-    run = failing_run(receipt, name)
+    run = receipt.failing_run(name)
     file = folder / "bug.py"
     text = script(receipt, run, claim_of(receipt, run), file.name)
     file.write_text(text)

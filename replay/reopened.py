@@ -119,6 +119,36 @@ class Reopened:
                 named |= {where.partition("/")[0] for where in part["violated_at"]}
         return [run for run in self.runs if run.record.trace in named]
 
+    def violated_in(self, run: StoredRun) -> list[str]:
+        """The properties that fail in a run or in one of its branches."""
+        return [
+            name
+            for name, rule in self.content["properties"].items()
+            if any(
+                where.partition("/")[0] == run.record.trace
+                for where in rule["parts"].get(run.part, {"violated_at": ()})["violated_at"]
+            )
+        ]
+
+    def failing_run(self, name: str | None) -> StoredRun:
+        """The run of this name, else a shortest one that violates a property, or diverges.
+
+        Raises:
+            MbtError: there is no such run, or nothing fails in it, or in the receipt.
+        """
+        failing = self.failing
+        if name is not None:
+            run = self.run(name)
+            if run.record.trace not in {other.record.trace for other in failing}:
+                raise MbtError(
+                    f"{self.folder}: nothing fails in run {name}"
+                    + (f"; a run that fails is {failing[0].record.trace}" if failing else "")
+                )
+            return run
+        if not failing:
+            raise MbtError(f"{self.folder}: no run of this receipt diverges or violates a property")
+        return min(failing, key=lambda run: (not self.violated_in(run), run.steps))
+
     def trace(self, run: StoredRun, checker: RunOptions) -> Trace:
         """The trace that a run walked, made again the way it was made.
 

@@ -38,6 +38,11 @@ class StoredRun:
     part: str
     record: RunRecord
 
+    @property
+    def steps(self) -> int:
+        """How many steps of its trace it took."""
+        return len({micro.step for micro in self.record.micro if micro.step is not None})
+
 
 def read_runs(folder: Path) -> list[StoredRun]:
     """The runs of a receipt, in its order.

@@ -234,7 +234,7 @@ def test_without_a_name_the_runs_of_the_other_properties_are_named(tmp_path, cap
     assert main(["repro", str(PLANE / "langgraph" / "default"), "--script", "-o", str(file)]) == 0
     said = capsys.readouterr()
     assert "run R3-counterexample: an output that breaks the schema is stored" in said.out
-    assert "FD fails in others: --trace R0-2" in said.err
+    assert "for FD: --trace R0-2" in said.err
 
 
 def test_a_file_that_is_no_python_file_is_refused(tmp_path, capsys):

@@ -24,6 +24,9 @@ from tracegen.symbolic import Symbolic
 from tracegen.tlc import RunOptions
 from tracegen.tools import find_tools
 
+RECEIPTS = Path("receipts")
+"""Where receipts are kept, unless --receipts says otherwise."""
+
 
 def packaged_modules() -> dict[str, Path]:
     """The modules that come with mbt and can be checked, by name."""
@@ -209,6 +212,12 @@ def require_text(text: str, what: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise MbtError(f"{what} is not UTF-8, so it cannot be written down") from None
+
+
+def receipt_folder(text: str, receipts: Path = RECEIPTS) -> Path:
+    """A receipt's folder, by its path or as it is named below the receipts."""
+    below = receipts / text
+    return below if (below / "receipt.json").is_file() else Path(text)
 
 
 def require_folder(output: Path) -> None:

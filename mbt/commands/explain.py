@@ -14,7 +14,7 @@ from rich.text import Text
 
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
-from mbt.commands.common import CheckerOptions, checker_options, spec_path
+from mbt.commands.common import CheckerOptions, checker_options, receipt_folder, spec_path
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from mbt.explained_studies import every, planted_faults
@@ -115,7 +115,7 @@ def explain(
                 else planted_faults(run, stages)
             )
             return _study(receipts, wanted, found, write=write, as_json=as_json)
-        folder = _folder(str(receipt), receipts)
+        folder = receipt_folder(str(receipt), receipts)
         opened = reopen(folder, spec_path(spec_text) if spec_text else None)
         evidence = _selected(evidence_of(opened), part, trace)
         account = account_of(evidence, graphs_of(run, stages.graph), stages.traces)
@@ -128,12 +128,6 @@ def explain(
         for item in (*report(account), *(told_apart(account, apart) if separate else ())):
             screen.print(item, soft_wrap=isinstance(item, Text))
     return EXPLAINED if account.whole else UNEXPLAINED
-
-
-def _folder(text: str, receipts: Path) -> Path:
-    """A receipt's folder, by its path or as it is named below the receipts."""
-    below = receipts / text
-    return below if (below / "receipt.json").is_file() else Path(text)
 
 
 def _selected(evidence: Evidence, part: str | None, trace: str | None) -> Evidence:

@@ -17,6 +17,7 @@ from adapters.host import HostError, MissingFramework
 from adapters.registry import versions_of
 from adapters.services import ServiceError
 from mbt.commands.common import (
+    RECEIPTS,
     CheckerOptions,
     Choice,
     bounds_options,
@@ -42,7 +43,6 @@ from tracegen.select import COVERS, SAMPLED, Bounds
 from tracegen.spec import Spec
 
 CONFORMS, DIVERGES = 0, 1
-RECEIPTS = Path("receipts")
 
 
 @click.command()

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from mbt.commands.common import CheckerOptions, checker_options, require_folder
+from mbt.commands.common import CheckerOptions, checker_options, receipt_folder, require_folder
 from replay.reopened import reopen
-from replay.repro.claim import claim_of, failing_run, shortest_by_property
+from replay.repro.claim import claim_of, shortest_by_property
 from replay.repro.pytest_file import pytest_file
 from replay.repro.script import script
 from replay.stored import reading
@@ -21,7 +21,7 @@ from tracegen.files import written_whole
 
 
 @click.command()
-@click.argument("receipt", type=click.Path(path_type=Path), metavar="RECEIPT")
+@click.argument("receipt")
 @click.option(
     "--trace",
     "name",
@@ -29,26 +29,33 @@ from tracegen.files import written_whole
     help="Which of its runs.  [default: a shortest one that violates a property, else diverges]",
 )
 @click.option(
-    "-o", "output", type=click.Path(path_type=Path), required=True, help="The file to write (.py)."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The file to write (.py).",
 )
 @click.option("--script", "plain", is_flag=True, help="A plain script, without mbt.")
 @click.option("--spec", type=click.Path(path_type=Path), help="A module that is not mbt's own.")
 @checker_options
 def repro(
-    receipt: Path,
+    receipt: str,
     name: str | None,
     output: Path,
     plain: bool,
     spec: Path | None,
     checker: CheckerOptions,
 ) -> None:
-    """Write a failing run of RECEIPT as a test, or as a script without mbt."""
+    """Write a failing run of RECEIPT as a test, or as a script without mbt.
+
+    RECEIPT is the folder of a receipt, or its name below receipts/.
+    """
     if output.suffix != ".py":
         raise MbtError(f"{output}: name a file that ends in .py")
     require_folder(output)
-    opened = reopen(receipt, spec)
-    with reading(receipt / "runs.jsonl"):
-        run = failing_run(opened, name)
+    opened = reopen(receipt_folder(receipt), spec)
+    with reading(opened.folder / "runs.jsonl"):
+        run = opened.failing_run(name)
         claim = claim_of(opened, run)
         text = script(opened, run, claim, output.name) if plain else ""
     if not plain:
@@ -59,6 +66,9 @@ def repro(
         file.write(text)
     click.echo(f"{output}: run {claim.run}: {claim.sentence}")
     if name is None:
+        others: dict[str, list[str]] = {}
         for other, where in shortest_by_property(opened).items():
             if other not in claim.violated:
-                click.echo(f"mbt: note: {other} fails in others: --trace {where}", err=True)
+                others.setdefault(where, []).append(other)
+        for where, failing in others.items():
+            click.echo(f"mbt: note: for {', '.join(failing)}: --trace {where}", err=True)

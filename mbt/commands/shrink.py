@@ -14,11 +14,13 @@ from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
 from mbt.commands.common import (
+    RECEIPTS,
     CheckerOptions,
     checker_options,
     chosen_options,
     named_adapter,
     packaged_modules,
+    receipt_folder,
     require_folder,
 )
 from mbt.commands.progress import Stages
@@ -29,7 +31,6 @@ from replay.reopened import Reopened, reopen
 from replay.rows import read_rows
 from replay.shrinking.shrink_run import ShrunkRun, shrink_run
 from replay.shrinking.shrunk import measure, page, problems
-from replay.stored import StoredRun
 from replay.studies import write_study
 from replay.tables import walk_picture
 from tracegen.errors import MachineryError, MbtError
@@ -40,14 +41,12 @@ STUDY = "shrunk"
 
 
 @click.command()
-@click.argument(
-    "receipt", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path)
-)
+@click.argument("receipt", required=False)
 @click.option(
     "--trace",
     "name",
     metavar="TRACE",
-    help="Which of its runs; by default the shortest one that fails.",
+    help="Which of its runs.  [default: a shortest one that violates a property, else diverges]",
 )
 @click.option(
     "--spec",
@@ -73,14 +72,14 @@ STUDY = "shrunk"
 @click.option(
     "--receipts",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
+    default=RECEIPTS,
     show_default=True,
-    help="Where the receipts of --every are.",
+    help="Where the receipts are.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print both traces and what came of them.")
 @checker_options
 def shrink(
-    receipt: Path | None,
+    receipt: str | None,
     name: str | None,
     spec: Path | None,
     output: Path | None,
@@ -93,9 +92,9 @@ def shrink(
 ) -> int:
     """Shrink a trace of RECEIPT that fails.
 
-    RECEIPT is the folder of a receipt. Steps are left out as long as what is left is a path of
-    the model, and its run on the system diverges at the same action by the same variables and
-    violates the same properties.
+    RECEIPT is the folder of a receipt, or its name below --receipts. Steps are left out as long as
+    what is left is a path of the model, and its run on the system diverges at the same action by
+    the same variables and violates the same properties.
 
     Ends with 0 where it came to an end, 2 where nothing fails, 3 where the machinery failed.
     """
@@ -108,8 +107,8 @@ def shrink(
         return _every(receipts, jobs, write, as_json, checker)
     if output is not None:
         require_folder(output)
-    opened = reopen(receipt, spec)
-    run = _chosen(opened, name)
+    opened = reopen(receipt_folder(receipt, receipts), spec)
+    run = opened.failing_run(name)
     adapter, reference = named_adapter(opened.adapter)
     given = [f"{option}={value}" for option, value in opened.options.items()]
     if chosen_options(adapter, opened.adapter, given) != opened.options:
@@ -164,14 +163,6 @@ def _every(receipts: Path, jobs: int, write: bool, as_json: bool, checker: Check
     if path:
         click.echo(f"mbt: receipt: {path}", err=True)
     return SHRUNK
-
-
-def _chosen(receipt: Reopened, name: str | None) -> StoredRun:
-    if name is not None:
-        return receipt.run(name)
-    if not receipt.failing:
-        raise MbtError(f"{receipt.folder}: no run of it fails, so there is nothing to shrink")
-    return min(receipt.failing, key=lambda run: len(run.record.micro))
 
 
 def _data(found: ShrunkRun) -> dict[str, object]:

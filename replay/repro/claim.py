@@ -10,7 +10,6 @@ from adapters.base import gated_tasks
 from replay.record import RunRecord
 from replay.reopened import Reopened
 from replay.stored import StoredRun
-from tracegen.errors import MbtError
 
 
 @dataclass(frozen=True)
@@ -37,56 +36,19 @@ class Claim:
     paragraphs: Sequence[str]
 
 
-def failing_run(receipt: Reopened, name: str | None) -> StoredRun:
-    """The run to make again: the named one, else a shortest one that violates, or diverges.
-
-    Raises:
-        MbtError: there is no such run, or nothing fails in it, or in the receipt.
-    """
-    failing = receipt.failing
-    if name is not None:
-        run = receipt.run(name)
-        if run.record.trace not in {other.record.trace for other in failing}:
-            raise MbtError(
-                f"{receipt.folder}: nothing fails in run {name}"
-                + (f"; a run that fails is {failing[0].record.trace}" if failing else "")
-            )
-        return run
-    if not failing:
-        raise MbtError(f"{receipt.folder}: no run of this receipt diverges or violates a property")
-    return min(failing, key=lambda run: (not violated_in(receipt, run), _steps(run.record)))
-
-
 def shortest_by_property(receipt: Reopened) -> dict[str, str]:
     """For each property that fails somewhere, the name of a shortest run in which it does."""
     found: dict[str, str] = {}
-    for run in sorted(receipt.failing, key=lambda run: _steps(run.record)):
-        for name in violated_in(receipt, run):
+    for run in sorted(receipt.failing, key=lambda run: run.steps):
+        for name in receipt.violated_in(run):
             found.setdefault(name, run.record.trace)
     return found
-
-
-def _steps(record: RunRecord) -> int:
-    """How many steps of its trace a run took."""
-    return len({micro.step for micro in record.micro if micro.step is not None})
-
-
-def violated_in(receipt: Reopened, run: StoredRun) -> list[str]:
-    """The properties that fail in a run or in one of its branches."""
-    return [
-        name
-        for name, rule in receipt.content["properties"].items()
-        if any(
-            where.partition("/")[0] == run.record.trace
-            for where in rule["parts"].get(run.part, {"violated_at": ()})["violated_at"]
-        )
-    ]
 
 
 def claim_of(receipt: Reopened, run: StoredRun) -> Claim:
     """What the receipt says of a run."""
     record, rules = run.record, receipt.content["properties"]
-    violated = violated_in(receipt, run)
+    violated = receipt.violated_in(run)
     found = [d for d in receipt.part(run.part)["divergences"] if d["trace"] == record.trace]
     diverges = str(found[0]["sentence"]) if found else ""
     gates = gated_tasks(receipt.spec.workflow_of(receipt.part(run.part)["model"]))

@@ -1,8 +1,8 @@
 """Adapters with one thing of the harness's own side broken, or out of sight (`mbt selfcheck`).
 
 The processes of a run import their adapter by name. `replay.selfcheck.mutated:FORM__ADAPTER` is
-the class of that adapter with a form of this module put over it, so that what is broken in those processes is
-broken by an adapter of their own, and nothing in `adapters` has to know.
+the class of that adapter with a form of this module put over it, so that what is broken in those
+processes is broken by an adapter of their own, and nothing in `adapters` has to know.
 """
 
 from __future__ import annotations
