@@ -1,7 +1,7 @@
 """Measure the studies below `studies/` anew (`make sweeps`): what takes long and is no replay.
 
 python receipts/sweeps.py            all of them
-python receipts/sweeps.py versions   the sweeps of a kind alone: points, races, versions
+python receipts/sweeps.py versions   those of a kind alone: points, races, versions, runs, harness
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ COMMANDS = {
     "points": [["sweep", "kill-points"], ["sweep", "stores"], ["race", "points"]],
     "races": [["race", "timing"], ["race", "hosts"]],
     "versions": [["sweep", "versions", *words] for words in sweeps()],
+    "runs": [["explain", "--planted"], ["explain", "--every"], ["shrink", "--every"]],
+    "harness": [["selfcheck"]],
 }
 MEASURED = {0, 1}
 """How a sweep ends that was measured, whether or not it came out as it did before."""

@@ -242,7 +242,7 @@ def test_a_wrong_grid_is_refused_with_its_line(mbt, grid_file, old, new, said):
 def test_files_that_are_no_grid(mbt, tmp_path):
     code, _, err = mbt("nowhere.grid.toml")
     assert code == 2
-    assert "or a grid that comes with mbt: consumerace, indcheck, parked, r10" in err
+    assert "or a grid that comes with mbt: consumerace, indcheck, mechanisms, parked, r10" in err
     other = tmp_path / "grid.toml"
     other.write_text(GRID)
     assert mbt(other)[0] == 2
@@ -366,7 +366,10 @@ def test_what_is_no_receipt(mbt, kept, text):
     assert "--write writes it" in err
 
 
-GRIDS = ("consumerace", "indcheck", "parked", "r10", "r11", "table2", "table3", "table3-r8")
+GRIDS = (
+    *("consumerace", "indcheck", "mechanisms", "parked"),
+    *("r10", "r11", "table2", "table3", "table3-r8"),
+)
 
 
 @pytest.fixture(params=GRIDS)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mbt.commands.common import receipts_option
 from mbt.commands.conformance import first_difference, kept_tables
 from mbt.console import console, print_json
 from replay.audit import MALFORMED, audit_receipts, timed
@@ -20,13 +21,7 @@ SOUND, UNSOUND = 0, 1
 
 
 @click.command()
-@click.option(
-    "--receipts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where the receipts are.",
-)
+@receipts_option("Where the receipts are.", exists=True)
 @click.option(
     "--page",
     "pages",

@@ -214,6 +214,17 @@ def require_text(text: str, what: str) -> None:
         raise MbtError(f"{what} is not UTF-8, so it cannot be written down") from None
 
 
+def receipts_option(about: str, *, exists: bool = False) -> Callable[..., Any]:
+    """The option that says where receipts are, which a command gets as `receipts`."""
+    return click.option(
+        "--receipts",
+        type=click.Path(exists=exists, file_okay=False, path_type=Path),
+        default=RECEIPTS,
+        show_default=True,
+        help=about,
+    )
+
+
 def receipt_folder(text: str, receipts: Path = RECEIPTS) -> Path:
     """A receipt's folder, by its path or as it is named below the receipts."""
     below = receipts / text

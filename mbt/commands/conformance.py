@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 
 from mbt.commands import conformance_forms as forms
+from mbt.commands.common import receipts_option
 from mbt.console import console, print_json
 from replay.conformance.conformance import conformance as make
 from replay.conformance.measurements import NAME as TABLE
@@ -50,13 +51,7 @@ _TEXTS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
 @click.option(
     "--jobs", type=click.IntRange(1, 64), default=None, help="With --run: replays at a time."
 )
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where the receipts are, and rows.toml and paper.toml.",
-)
+@receipts_option("Where the receipts are, and rows.toml and paper.toml.")
 def conformance(
     adapters: tuple[str, ...],
     form: str,

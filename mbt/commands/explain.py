@@ -14,7 +14,13 @@ from rich.text import Text
 
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
-from mbt.commands.common import CheckerOptions, checker_options, receipt_folder, spec_path
+from mbt.commands.common import (
+    CheckerOptions,
+    checker_options,
+    receipt_folder,
+    receipts_option,
+    spec_path,
+)
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from mbt.explained_studies import every, planted_faults
@@ -67,13 +73,7 @@ EXPLAINED, UNEXPLAINED = 0, 1
 @click.option(
     "--write", is_flag=True, help="With --every or --planted: keep it as a study of the receipts."
 )
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where the receipts are.",
-)
+@receipts_option("Where the receipts are.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @checker_options
 def explain(

@@ -14,7 +14,7 @@ from rich.console import Console
 import specs
 from mbt.commands import matrix_forms as forms
 from mbt.commands.check import differences
-from mbt.commands.common import CheckerOptions, checker_options
+from mbt.commands.common import CheckerOptions, checker_options, receipts_option
 from mbt.commands.matrix_bars import CellBars
 from mbt.console import console, print_json
 from tracegen.cache import Cache, digest_of
@@ -81,13 +81,7 @@ def _resolve(context: click.Context, parameter: click.Parameter, text: str) -> P
 @click.option("--check", is_flag=True, help="Compare with the receipt that is kept.")
 @click.option("--write", is_flag=True, help="Keep the receipt.")
 @click.option("--measured", is_flag=True, help="Beside each cell, what replays came to.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where receipts are kept.",
-)
+@receipts_option("Where receipts are kept.")
 @checker_options
 def matrix(
     grid_path: Path,

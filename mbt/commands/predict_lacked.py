@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from mbt.commands.common import require_text
+from mbt.commands.common import receipts_option, require_text
 from replay.prediction.chain import folder_of
 from replay.prediction.prediction_run import write_lacked
 from replay.prediction.predictions import write_index
@@ -15,13 +15,7 @@ from replay.prediction.predictions import write_index
 @click.command()
 @click.argument("identifier", metavar="ID")
 @click.argument("text", metavar="TEXT")
-@click.option(
-    "--receipts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where registrations are kept.",
-)
+@receipts_option("Where registrations are kept.", exists=True)
 def lacked(identifier: str, text: str, receipts: Path) -> int:
     """Say in TEXT what the model lacked by which the prediction ID was refuted; once."""
     require_text(text, "TEXT")

@@ -8,18 +8,13 @@ from pathlib import Path
 import click
 from rich.table import Table
 
+from mbt.commands.common import receipts_option
 from mbt.console import console, print_json
 from replay.prediction.predictions import COLUMNS, cells, predictions, totals, write_index
 
 
 @click.command()
-@click.option(
-    "--receipts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where registrations are kept.",
-)
+@receipts_option("Where registrations are kept.", exists=True)
 @click.option("--write", is_flag=True, help="Write the page of them, predictions/INDEX.md, anew.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def list(receipts: Path, write: bool, as_json: bool) -> int:

@@ -14,6 +14,7 @@ from mbt.commands.common import (
     chosen_options,
     named_adapter,
     packaged_modules,
+    receipts_option,
     require_text,
     spec_argument,
 )
@@ -75,13 +76,7 @@ from tracegen.trace import Trace
 @click.option("--title", required=True, help="What is predicted, in a line.")
 @click.option("--why", default="", help="What makes one think so.")
 @click.option("--replication", is_flag=True, help="The outcome is known: counted apart.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where registrations are kept, below predictions/.",
-)
+@receipts_option("Where registrations are kept, below predictions/.")
 @click.option("--json", "as_json", is_flag=True, help="Print the registration.")
 @checker_options
 def register(

@@ -9,7 +9,7 @@ import click
 
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
-from mbt.commands.common import CheckerOptions, checker_options, chosen_options
+from mbt.commands.common import CheckerOptions, checker_options, chosen_options, receipts_option
 from mbt.commands.predict_show import print_outcome
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
@@ -40,13 +40,7 @@ CONFIRMED, NOT_CONFIRMED = 0, 1
     metavar="SECONDS",
     help="How long a process may take for one step.",
 )
-@click.option(
-    "--receipts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where registrations are kept.",
-)
+@receipts_option("Where registrations are kept.", exists=True)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome.")
 @checker_options
 def run(

@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from mbt.commands.common import receipts_option
 from mbt.console import console, print_json
 from replay.prediction.chain import LACKED, OUTCOME, REGISTRATION, folder_of, read_link
 from replay.stored import reading
@@ -19,13 +20,7 @@ STYLE = {"confirmed": "green", "refuted": "red", "undecided": "yellow"}
 
 @click.command()
 @click.argument("identifier", metavar="ID")
-@click.option(
-    "--receipts",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where registrations are kept.",
-)
+@receipts_option("Where registrations are kept.", exists=True)
 @click.option("--json", "as_json", is_flag=True, help="Print its files as one JSON object.")
 def show(identifier: str, receipts: Path, as_json: bool) -> int:
     """Print the prediction ID: what was said of each step, and what came of it."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from mbt.commands.common import receipts_option
 from mbt.commands.progress import Stages
 from mbt.commands.race_timing import failures, show
 from mbt.console import console, print_json
@@ -27,13 +28,7 @@ STUDY = "race-hosts"
     help="Runs a cell.",
 )
 @click.option("--write", is_flag=True, help="Keep the receipt and its page.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where receipts are kept.",
-)
+@receipts_option("Where receipts are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 def hosts(repetitions: int, write: bool, receipts: Path, as_json: bool) -> int:
     """Have two racers on two hosts answer one interrupt, the store on one of the hosts.

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
-from mbt.commands.common import chosen_options, named_adapter
+from mbt.commands.common import chosen_options, named_adapter, receipts_option
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.races import arrivals
@@ -33,13 +33,7 @@ STUDY = "arrivals"
     help=f"Only this one, of {', '.join(dict.fromkeys(name for name, _ in PLANES))}.",
 )
 @click.option("--write", is_flag=True, help="Keep the receipt and its page.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where receipts are kept.",
-)
+@receipts_option("Where receipts are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 def points(names: tuple[str, ...], write: bool, receipts: Path, as_json: bool) -> int:
     """Have a second consumer arrive at each point of the first one's progress.

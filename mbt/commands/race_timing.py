@@ -12,6 +12,7 @@ from rich.table import Table
 
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
+from mbt.commands.common import receipts_option
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.races.race_plots import draw
@@ -90,13 +91,7 @@ LONGEST = 10_000
     help="Draw the heat map and the dose-response into this folder, as SVG and PNG.",
 )
 @click.option("--write", is_flag=True, help="Keep the receipt and its page.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where receipts are kept.",
-)
+@receipts_option("Where receipts are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 def timing(
     racers: tuple[int, ...],

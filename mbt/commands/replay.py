@@ -25,6 +25,7 @@ from mbt.commands.common import (
     checker_options,
     chosen_options,
     named_adapter,
+    receipts_option,
     refuse_seed,
     spec_argument,
     spec_as_typed,
@@ -105,14 +106,7 @@ CONFORMS, DIVERGES = 0, 1
     metavar="SECONDS",
     help="How long a process may take for one step.",
 )
-@click.option(
-    "--receipts",
-    "receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=RECEIPTS,
-    show_default=True,
-    help="Where the receipt goes.",
-)
+@receipts_option("Where the receipt goes.")
 @click.option("--json", "as_json", is_flag=True, help="Print receipt.json instead of tables.")
 @checker_choice
 @checker_options

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from adapters.host import HostError, MissingFramework
-from mbt.commands.common import CheckerOptions, checker_options
+from mbt.commands.common import CheckerOptions, checker_options, receipts_option
 from mbt.commands.progress import Stages
 from mbt.commands.race_timing import show
 from mbt.console import console, print_json
@@ -27,13 +27,7 @@ AGREES, DIFFERS = 0, 1
     "--only", "only", multiple=True, metavar="OPERATOR", help="Only the operator of this name."
 )
 @click.option("--write", is_flag=True, help="Keep the receipt and its page.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where receipts are kept.",
-)
+@receipts_option("Where receipts are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 @checker_options
 def selfcheck(

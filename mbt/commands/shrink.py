@@ -14,13 +14,13 @@ from adapters.base import Adapter
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
 from mbt.commands.common import (
-    RECEIPTS,
     CheckerOptions,
     checker_options,
     chosen_options,
     named_adapter,
     packaged_modules,
     receipt_folder,
+    receipts_option,
     require_folder,
 )
 from mbt.commands.progress import Stages
@@ -69,13 +69,7 @@ STUDY = "shrunk"
     "--every", is_flag=True, help="A run of each row of the conformance table that fails."
 )
 @click.option("--write", is_flag=True, help="Keep what --every came to, and its page.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=RECEIPTS,
-    show_default=True,
-    help="Where the receipts are.",
-)
+@receipts_option("Where the receipts are.")
 @click.option("--json", "as_json", is_flag=True, help="Print both traces and what came of them.")
 @checker_options
 def shrink(

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from adapters.host import HostError, MissingFramework
 from adapters.services import ServiceError
+from mbt.commands.common import receipts_option
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.receipts import check_writable
@@ -28,13 +29,7 @@ SAME, DIFFERS = 0, 1
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 @click.option("--write", is_flag=True, help="Keep what was measured, all of it.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where it is kept.",
-)
+@receipts_option("Where it is kept.")
 def kill_points(adapters: tuple[str, ...], as_json: bool, write: bool, receipts: Path) -> int:
     """Kill a run after each operation of its persistence, and recover it by each recovery call.
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from mbt.commands.common import receipts_option
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
 from replay.receipts import check_writable
@@ -24,13 +25,7 @@ from tracegen.errors import MachineryError, MbtError
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 @click.option("--write", is_flag=True, help="Keep the receipt and its page, studies/stores.")
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where --write keeps them.",
-)
+@receipts_option("Where --write keeps them.")
 def stores(names: tuple[str, ...], as_json: bool, write: bool, receipts: Path) -> int:
     """Say what becomes of bad outputs, and of stores that were tampered with.
 

@@ -19,6 +19,7 @@ from mbt.commands.common import (
     chosen_options,
     named_adapter,
     packaged_modules,
+    receipts_option,
 )
 from mbt.commands.progress import Stages
 from mbt.console import console, print_json
@@ -83,13 +84,7 @@ Data = Mapping[str, Any]
 @click.option(
     "--write", is_flag=True, help="Keep the rows: they replace those of the same releases."
 )
-@click.option(
-    "--receipts",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("receipts"),
-    show_default=True,
-    help="Where they are kept.",
-)
+@receipts_option("Where they are kept.")
 @click.option("--json", "as_json", is_flag=True, help="Print the receipt instead of tables.")
 @checker_options
 def versions(
