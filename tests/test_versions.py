@@ -485,7 +485,7 @@ def test_the_list_of_sweeps_is_that_of_the_commands(capsys, monkeypatch):
     made = []
     monkeypatch.setattr(script, "main", lambda words: made.append(words) or 0)
     assert script.run([]) == 0
-    assert len(made) == 5 + sum(len(swept.forms) for swept in SWEPT.values())
+    assert len(made) == 5 + 4 + sum(len(swept.forms) for swept in SWEPT.values())
     for words in made:
         assert main([*words[:-3], "--help"]) == 0
 
