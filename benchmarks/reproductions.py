@@ -13,6 +13,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+# Before this folder, which has a replay.py of its own.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
 from replay.reopened import reopen
 from replay.repro.claim import claim_of
 from replay.repro.script import requirements, script

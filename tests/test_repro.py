@@ -445,3 +445,11 @@ def test_a_written_test_is_of_what_users_may_import(tmp_path, capsys):
     capsys.readouterr()
     assert imported(file) == {"json", "pathlib", "mbt"}
     assert Path(file).read_text().count("\n") < 250
+
+
+def test_the_benchmark_can_be_run_as_a_file():
+    # Its folder has a replay.py, which hid the package of that name.
+    file = Path(__file__).parent.parent / "benchmarks" / "reproductions.py"
+    command = [sys.executable, str(file), "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
