@@ -134,7 +134,7 @@ def _stops(admission: Admission, run: tuple[str, RunRecord], faults: Faults) -> 
 def _unions(spec: Spec, kinds: Iterable[tuple[Faults, ...]]) -> list[Faults]:
     """Unions of sets that admit the runs one by one, the smallest first; at most `MOST_UNIONS`.
 
-    None where some run is admitted by no set.
+    None at all where some run is admitted by no set, or where there are more.
     """
     unions: set[frozenset[str]] = {frozenset()}
     for kind in dict.fromkeys(kinds):
